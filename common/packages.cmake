@@ -81,6 +81,7 @@ endfunction()
 
 gsofa_optional(METIS libmetis-dev HEADER metis.h LIBRARY metis LOADED)
 gsofa_optional(SCOTCH libscotch-dev HEADER scotch.h LIBRARY scotch SUFFIXES scotch)
+gsofa_optional(AMD libsuitesparse-dev HEADER amd.h LIBRARY amd SUFFIXES suitesparse)
 gsofa_optional(BTF libsuitesparse-dev HEADER btf.h LIBRARY btf SUFFIXES suitesparse)
 gsofa_optional(CHOLMOD libsuitesparse-dev HEADER cholmod.h LIBRARY cholmod SUFFIXES suitesparse)
 gsofa_optional(UMFPACK libsuitesparse-dev HEADER umfpack.h LIBRARY umfpack SUFFIXES suitesparse)

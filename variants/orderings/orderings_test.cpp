@@ -152,6 +152,16 @@ TEST_CASE("metis: its options give other orders, its defaults the same one") {
   }
 }
 
+TEST_CASE("amd, amf, metis: patterns without rows or without entries") {
+  for (const char* name : {"amd", "amf", "metis"}) {
+    CAPTURE(name);
+    if (find_order(name)->info->unavailable()) continue;
+    CHECK(compute_order(pattern{}, name, -1).order.empty());
+    CHECK(compute_order(pattern{2, 2, {0, 0, 0}, {}}, name, -1).order == identity_order(2));
+    CHECK(compute_order(generate("diagonal:n=5"), name, -1).order == identity_order(5));
+  }
+}
+
 TEST_CASE("amf: fewer operations than amd") {
   if (find_order("amd")->info->unavailable()) return;
   for (const char* spec : {"grid5:nx=60,ny=60", "grid7:nx=14,ny=14,nz=14", "elasticity3d:nx=9"}) {

@@ -140,14 +140,14 @@ enum class compute_device {
   gpu,  ///< on the first CUDA device that CUDA_VISIBLE_DEVICES admits, or not at all
 };
 
-/// A fill-reducing order of rows and columns alike. The libraries that compute metis, amd and
-/// colamd take up to 2^31 - 1 entries of A + A^T.
+/// A fill-reducing order of rows and columns alike. The libraries that compute metis and colamd take
+/// up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
   /// gpu_nested_dissection for 20,000 or more rows if the analysis runs on a device; else metis, or
   /// amf if METIS cannot be loaded (has_metis)
   automatic,
   metis,    ///< nested dissection of A + A^T (METIS)
-  amd,      ///< approximate minimum degree of A + A^T (Eigen)
+  amd,      ///< approximate minimum degree of A + A^T (SuiteSparse AMD)
   colamd,   ///< column approximate minimum degree of A (Eigen)
   natural,  ///< as it is
   given,    ///< analysis_options::permutation
