@@ -278,7 +278,7 @@ class band_flow {
     const std::uint32_t through = f_.through[v];
     const std::uint32_t moved = move(exit(v), below, weight(v) - through, excess);
     simt::sync_warp();
-    if (lane_index() == 0 && moved > 0) f_.through[v] = through + moved;
+    if (lane_index() == 0) f_.through[v] = through + moved;
     // What came from neighbours goes back.
     for_neighbours(
         v, excess,
@@ -312,7 +312,7 @@ class band_flow {
     const std::uint32_t through = f_.through[v];
     const std::uint32_t moved = move(entrance(v), below, through, excess);
     simt::sync_warp();
-    if (lane_index() == 0 && moved > 0) f_.through[v] = through - moved;
+    if (lane_index() == 0) f_.through[v] = through - moved;
   }
   /// Whole warps: 32 neighbours u of v at a time, find(whether the lane has one, u, entry) by all
   /// lanes, then, as long as there is excess, push(u, what was found, excess) by one lane after the
