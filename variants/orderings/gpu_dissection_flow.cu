@@ -1,11 +1,12 @@
 // The minimum separators in bands around the separators that win, of many parts at once. Device
 // form of nested_dissection_flow.cpp: the flow may be another one, the separator is the same.
 //
-// A crew of threads searches one network: all threads of the grid that of all parts together if
-// parts are few, otherwise each block that of one part. Every vertex v has two nodes, its entrance
-// 2 v and its exit 2 v + 1. In a wave the crew first reaches nodes from the sink level by level,
-// and then moves excess down level by level. Nodes of one level push along arcs of their own, so
-// that only the sums of excess need atomic operations.
+// A cluster of blocks, or one block, finds the flow of one part. Every vertex v has two nodes, its
+// entrance 2 v and its exit 2 v + 1. A wave first finds levels of all nodes that reach the sink:
+// each step adds the neighbours of the nodes of the last step, and the other node of each vertex
+// if it joins, one level higher. Sweeps then move excess to nodes of lower levels, from all nodes
+// at once, until nothing moves. As levels are fixed meanwhile, each arc carries flow in one
+// direction only, and the node that is higher owns its flow; excess is a sum.
 
 #include "variants/device/simt.hpp"
 
@@ -14,7 +15,6 @@
 #include <algorithm>
 
 #include "variants/device/row_teams.hpp"
-#include "variants/device/simt_grid.hpp"
 #include "variants/orderings/gpu_dissection_stages.hpp"
 #include "variants/orderings/gpu_dissection_tuning.hpp"
 #include "variants/orderings/gpu_dissection_warps.cuh"
@@ -27,6 +27,7 @@ namespace {
 // `outside`.
 constexpr std::uint32_t no_level = 0xffffffffU;
 constexpr std::uint32_t outside = 0xfffffffeU;
+constexpr std::uint32_t lowest_level = 2;
 constexpr std::uint32_t source_bit = 1, sink_bit = 2;
 
 struct flow_view {
@@ -39,57 +40,31 @@ struct flow_view {
   std::uint32_t* next_to;  ///< by vertex: source_bit, sink_bit
   std::uint32_t* flow;     ///< by entry of adj: from the exit of the vertex to the neighbour
   index_t* band;           ///< by vertex
-  std::uint32_t* queue;    ///< by node
-  std::uint32_t* starts;   ///< by node, two more for each graph: where a level begins in the queue
+  std::uint32_t* active;   ///< by node: nodes with excess
+  std::uint32_t* queue;    ///< by node: nodes by level; in sweeps: nodes that are active next
   std::uint64_t* gained;   ///< by graph and side: weight, modulo 2^64
-  flow_counts* counts;     ///< by crew
+  flow_counts* counts;     ///< by graph
 };
 
-/// All threads of the grid, for all graphs.
-struct grid_crew {
-  index_t first_graph, last_graph;
-  GSOFA_DEVICE explicit grid_crew(const level_view& g) : first_graph(0), last_graph(g.graphs) {}
-  [[nodiscard]] GSOFA_DEVICE unsigned thread() const {
-    return simt::block_index() * simt::block_size() + simt::thread_index();
-  }
-  [[nodiscard]] GSOFA_DEVICE unsigned threads() const {
-    return simt::grid_size() * simt::block_size();
-  }
-  GSOFA_DEVICE void sync() const { simt::sync_grid(); }
-};
-
-/// The threads of a block, for the graph of its number.
-struct block_crew {
-  index_t first_graph, last_graph;
-  GSOFA_DEVICE explicit block_crew(const level_view&)
-      : first_graph(static_cast<index_t>(simt::block_index())), last_graph(first_graph + 1) {}
-  [[nodiscard]] GSOFA_DEVICE unsigned thread() const { return simt::thread_index(); }
-  [[nodiscard]] GSOFA_DEVICE unsigned threads() const { return simt::block_size(); }
-  GSOFA_DEVICE void sync() const { simt::sync_block(); }
-};
-
-template <class Crew>
 class band_flow {
  public:
-  GSOFA_DEVICE band_flow(const level_view& g, const flow_view& f)
+  GSOFA_DEVICE band_flow(const level_view& g, const flow_view& f, index_t graph)
       : g_(g),
         f_(f),
-        crew_(g),
-        first_(g.first[crew_.first_graph]),
-        last_(g.first[crew_.last_graph]),
+        graph_(graph),
+        old_(f.old[graph]),
+        first_(g.first[graph]),
+        source_(source_side(old_.weight[side_a], old_.weight[side_b])),
         band_(f.band + first_),
+        active_(f.active + 2 * offset_t{first_}),
         queue_(f.queue + 2 * offset_t{first_}),
-        starts_(f.starts + 2 * (offset_t{first_} + crew_.first_graph)),
-        counts_(f.counts[crew_.first_graph]) {}
+        counts_(f.counts[graph]) {}
 
   GSOFA_DEVICE void run() {
     find_band();
     fill();
-    for (std::uint32_t wave = 0;; ++wave) {
-      const std::uint32_t top = find_levels(wave);
-      if (top == 0) break;
-      for (std::uint32_t level = top; level > 0; --level) push_down(level);
-    }
+    do find_levels();
+    while (move_excess());
     take_cut();
   }
 
@@ -98,60 +73,79 @@ class band_flow {
     return 2 * static_cast<std::uint32_t>(v);
   }
   [[nodiscard]] GSOFA_DEVICE static std::uint32_t exit(index_t v) { return entrance(v) + 1; }
+  [[nodiscard]] GSOFA_DEVICE static index_t vertex_of(std::uint32_t node) {
+    return static_cast<index_t>(node / 2);
+  }
+  [[nodiscard]] GSOFA_DEVICE static bool is_exit(std::uint32_t node) { return node % 2 != 0; }
+  [[nodiscard]] GSOFA_DEVICE static std::uint32_t other(std::uint32_t node) { return node ^ 1U; }
+  [[nodiscard]] GSOFA_DEVICE static std::uint32_t least(std::uint32_t a, std::uint32_t b) {
+    return a < b ? a : b;
+  }
   [[nodiscard]] GSOFA_DEVICE std::uint32_t weight(index_t v) const {
     return static_cast<std::uint32_t>(g_.weight[v]);
   }
   [[nodiscard]] GSOFA_DEVICE std::uint8_t& side(index_t v) const {
-    const index_t i = g_.owner[v];
-    return f_.side[f_.old[i].first + static_cast<std::uint64_t>(v - g_.first[i])];
+    return f_.side[old_.first + static_cast<std::uint64_t>(v - first_)];
   }
-  [[nodiscard]] GSOFA_DEVICE std::uint8_t source_of(index_t v) const {
-    const winner& old = f_.old[g_.owner[v]];
-    return source_side(old.weight[side_a], old.weight[side_b]);
-  }
-  [[nodiscard]] GSOFA_DEVICE bool has_flow(index_t graph) const {
-    return f_.old[graph].weight[side_b] > 0;
+  [[nodiscard]] GSOFA_DEVICE bool is_next_to(index_t v, std::uint32_t bit) const {
+    return (f_.next_to[v] & bit) != 0;
   }
 
+  // The threads of the cluster.
+  [[nodiscard]] GSOFA_DEVICE static unsigned thread() {
+    return simt::cluster_rank() * simt::block_size() + simt::thread_index();
+  }
+  [[nodiscard]] GSOFA_DEVICE static unsigned threads() {
+    return simt::cluster_size() * simt::block_size();
+  }
+  GSOFA_DEVICE static void sync() {
+    if (simt::cluster_size() > 1) {
+      simt::sync_cluster();
+    } else {
+      simt::sync_block();
+    }
+  }
   /// Each thread takes some of the numbers below `count`.
   template <class Body>
   GSOFA_DEVICE void for_threads(std::uint32_t count, Body&& body) const {
-    for (std::uint32_t k = crew_.thread(); k < count; k += crew_.threads()) body(k);
+    for (std::uint32_t k = thread(); k < count; k += threads()) body(k);
   }
-  /// Each group of lanes takes some of the vertices: body(vertex, entry of its row) by all lanes.
+  /// Each group of lanes takes some of the numbers: body(entry, number) for the entries of the row
+  /// of vertex list(number), by all lanes; no row if the vertex is negative.
   template <class List, class Body>
   GSOFA_DEVICE void for_rows(std::uint32_t from, std::uint32_t to, List&& list, Body&& body) const {
-    for (std::uint32_t k = from + crew_.thread() / lanes; k < to; k += crew_.threads() / lanes) {
+    for (std::uint32_t k = from + thread() / lanes; k < to; k += threads() / lanes) {
       const index_t v = list(k);
+      if (v < 0) continue;
       for (offset_t e = g_.begin[v] + simt::thread_index() % lanes; e < g_.end[v]; e += lanes) {
-        body(k, v, e);
+        body(e, k);
       }
     }
   }
 
   GSOFA_DEVICE void find_band() {
-    for_threads(static_cast<std::uint32_t>(last_ - first_), [&](std::uint32_t k) {
+    for_threads(static_cast<std::uint32_t>(g_.first[graph_ + 1] - first_), [&](std::uint32_t k) {
       const index_t v = first_ + static_cast<index_t>(k);
-      const bool is = has_flow(g_.owner[v]) && side(v) == separator;
+      const bool is = side(v) == separator;
       f_.level[entrance(v)] = f_.level[exit(v)] = is ? no_level : outside;
       f_.excess[entrance(v)] = f_.excess[exit(v)] = 0;
       f_.through[v] = f_.next_to[v] = 0;
       if (is) band_[simt::atomic_add(&counts_.layer[0], 1U)] = v;
     });
-    crew_.sync();
+    sync();
     std::uint32_t from = 0;
     size_ = simt::load_shared_state(&counts_.layer[0]);
     for (int layer = 1; layer <= band_layers; ++layer) {
       for_rows(
           from, size_, [&](std::uint32_t k) { return band_[k]; },
-          [&](std::uint32_t, index_t, offset_t e) {
+          [&](offset_t e, std::uint32_t) {
             const index_t u = g_.adj[e];
             if (simt::load_shared_state(f_.level + entrance(u)) != outside) return;
             if (simt::atomic_cas(f_.level + entrance(u), outside, no_level) != outside) return;
             f_.level[exit(u)] = no_level;
             band_[size_ + simt::atomic_add(&counts_.layer[layer], 1U)] = u;
           });
-      crew_.sync();
+      sync();
       from = size_;
       size_ += simt::load_shared_state(&counts_.layer[layer]);
     }
@@ -161,176 +155,224 @@ class band_flow {
   GSOFA_DEVICE void fill() {
     for_rows(
         0, size_, [&](std::uint32_t k) { return band_[k]; },
-        [&](std::uint32_t, index_t v, offset_t e) {
+        [&](offset_t e, std::uint32_t k) {
           f_.flow[e] = 0;
           const index_t u = g_.adj[e];
           if (f_.level[entrance(u)] != outside) return;
-          simt::atomic_or(f_.next_to + v, side(u) == source_of(u) ? source_bit : sink_bit);
+          simt::atomic_or(f_.next_to + band_[k], side(u) == source_ ? source_bit : sink_bit);
         });
-    crew_.sync();
+    sync();
     for_threads(size_, [&](std::uint32_t k) {
       const index_t v = band_[k];
-      if ((f_.next_to[v] & source_bit) != 0) f_.through[v] = f_.excess[exit(v)] = weight(v);
+      if (!is_next_to(v, source_bit)) return;
+      f_.through[v] = f_.excess[exit(v)] = weight(v);
+      active_[simt::atomic_add(&counts_.active[0], 1U)] = exit(v);
     });
-    crew_.sync();
+    sync();
   }
 
-  /// Finds the levels of the nodes that reach the sink, and lists these nodes; returns the highest
-  /// level of a node with excess, 0 if there is none. counts_.reached has three sizes, of the level
-  /// that is listed, of the level that comes next and of a level that is over.
-  GSOFA_DEVICE std::uint32_t find_levels(std::uint32_t wave) {
-    std::uint32_t* const top = counts_.top + wave % 2;
-    const bool leads = crew_.thread() == 0;
+  /// Finds the levels of the nodes that reach the sink. counts_.reached has three sizes, of the
+  /// nodes of this step, of the next step and of the last step.
+  GSOFA_DEVICE void find_levels() {
+    const bool leads = thread() == 0;
     if (leads) counts_.reached[(step_ + 2) % 3] = 0;
     for_threads(size_, [&](std::uint32_t k) {
       const index_t v = band_[k];
-      const bool is = (f_.next_to[v] & sink_bit) != 0;
-      f_.level[entrance(v)] = no_level;
-      f_.level[exit(v)] = is ? 1 : no_level;
-      if (is) list(exit(v), 1, 0, top);
+      const bool is = is_next_to(v, sink_bit);
+      const bool both = is && joins(entrance(v));
+      f_.level[entrance(v)] = both ? lowest_level + 1 : no_level;
+      f_.level[exit(v)] = is ? lowest_level : no_level;
+      if (is) list(exit(v), 0);
+      if (both) list(entrance(v), 0);
     });
-    crew_.sync();
+    sync();
     ++step_;
-    if (leads) counts_.top[(wave + 1) % 2] = 0;
     std::uint32_t from = 0;
-    for (std::uint32_t level = 1;; ++level, ++step_) {
+    for (std::uint32_t level = lowest_level + 2;; level += 2, ++step_) {
       const std::uint32_t count = simt::load_shared_state(&counts_.reached[step_ % 3]);
-      if (leads) starts_[level - 1] = from;
       if (count == 0) break;
       if (leads) counts_.reached[(step_ + 2) % 3] = 0;
-      reach_from(from, from + count, level + 1, top);
+      reach_from(from, from + count, level);
       from += count;
-      crew_.sync();
+      sync();
     }
-    crew_.sync();
-    return simt::load_shared_state(top);
   }
-  GSOFA_DEVICE void list(std::uint32_t node, std::uint32_t level, std::uint32_t from,
-                         std::uint32_t* top) {
+  /// Whether a node can push to the other node of its vertex.
+  [[nodiscard]] GSOFA_DEVICE bool joins(std::uint32_t node) const {
+    const index_t v = vertex_of(node);
+    if (is_exit(node)) return f_.through[v] > 0;
+    return f_.through[v] < weight(v) && !is_next_to(v, source_bit);
+  }
+  GSOFA_DEVICE void list(std::uint32_t node, std::uint32_t from) {
     queue_[from + simt::atomic_add(&counts_.reached[(step_ + 1) % 3], 1U)] = node;
-    if (f_.excess[node] > 0) simt::atomic_max(top, level);
   }
-  GSOFA_DEVICE void reach_from(std::uint32_t from, std::uint32_t to, std::uint32_t level,
-                               std::uint32_t* top) {
-    const auto reach = [&](std::uint32_t node) {
-      if (simt::load_shared_state(f_.level + node) != no_level) return;
-      if (simt::atomic_cas(f_.level + node, no_level, level) != no_level) return;
-      list(node, level, to, top);
+  GSOFA_DEVICE void reach_from(std::uint32_t from, std::uint32_t to, std::uint32_t level) {
+    const auto reach = [&](std::uint32_t node, std::uint32_t its_level) {
+      if (simt::load_shared_state(f_.level + node) != no_level) return false;
+      if (simt::atomic_cas(f_.level + node, no_level, its_level) != no_level) return false;
+      list(node, to);
+      return true;
     };
-    for_threads(to - from, [&](std::uint32_t k) {
-      const std::uint32_t node = queue_[from + k];
-      const auto v = static_cast<index_t>(node / 2);
-      if (node == exit(v)) {
-        const bool has_room = f_.through[v] < weight(v);
-        if (has_room && (f_.next_to[v] & source_bit) == 0) reach(entrance(v));
-      } else if (f_.through[v] > 0) {
-        reach(exit(v));
-      }
-    });
     for_rows(
-        from, to, [&](std::uint32_t k) { return static_cast<index_t>(queue_[k] / 2); },
-        [&](std::uint32_t k, index_t v, offset_t e) {
+        from, to,
+        [&](std::uint32_t k) {
+          // No flow leaves a vertex that none goes through.
+          const index_t v = vertex_of(queue_[k]);
+          return is_exit(queue_[k]) && f_.through[v] == 0 ? index_t{-1} : v;
+        },
+        [&](offset_t e, std::uint32_t k) {
+          if (is_exit(queue_[k]) && f_.flow[e] == 0) return;
           const index_t u = g_.adj[e];
-          if (queue_[k] == entrance(v)) {
-            reach(exit(u));
-          } else if (f_.flow[e] > 0) {
-            reach(entrance(u));
-          }
+          const std::uint32_t node = is_exit(queue_[k]) ? entrance(u) : exit(u);
+          if (reach(node, level) && joins(other(node))) reach(other(node), level + 1);
         });
   }
 
-  /// Moves the excess of the nodes of a level down. Whole warps look at 32 nodes, then push from
-  /// those that have excess.
-  GSOFA_DEVICE void push_down(std::uint32_t level) {
-    const std::uint32_t from = starts_[level - 1];
-    const std::uint32_t to = starts_[level];
-    for (std::uint32_t base = from + crew_.thread() / 32 * 32; base < to; base += crew_.threads()) {
-      const std::uint32_t k = base + lane_index();
-      const std::uint32_t own = k < to ? queue_[k] : 0;
-      unsigned mask = simt::ballot(k < to && f_.excess[own] > 0);
-      for (; mask != 0; mask &= mask - 1) {
-        const std::uint32_t node = simt::shuffle(own, simt::lowest_bit(mask));
-        const auto v = static_cast<index_t>(node / 2);
-        std::uint32_t excess = f_.excess[node];
-        if (node == entrance(v)) {
-          push_entrance(v, level - 1, excess);
-        } else if (level == 1) {
-          excess = 0;
-        } else {
-          push_exit(v, level - 1, excess);
-        }
-        simt::sync_warp();
-        if (lane_index() == 0) f_.excess[node] = excess;
-      }
+  /// Returns whether anything has moved.
+  GSOFA_DEVICE bool move_excess() {
+    bool any = false;
+    while (sweep()) any = true;
+    return any;
+  }
+  /// Each active node moves its excess to lower levels. A node is on a list once: the thread that
+  /// brings the first excess puts it there, or the warp that leaves some. Nodes without a level
+  /// never reach the sink again (PROOFS.md) and leave the lists.
+  GSOFA_DEVICE bool sweep() {
+    const std::uint32_t count = simt::load_shared_state(&counts_.active[sweep_ % 3]);
+    if (count == 0) return false;
+    if (thread() == 0) {
+      counts_.active[(sweep_ + 2) % 3] = 0;
+      counts_.moved[(sweep_ + 1) % 3] = 0;
     }
-    crew_.sync();
+    for (std::uint32_t k = thread() / 32; k < count; k += threads() / 32) {
+      const std::uint32_t node = active_[k];
+      if (push(node)) push(other(node));
+    }
+    std::uint32_t* const next = queue_;
+    queue_ = active_;
+    active_ = next;
+    sync();
+    return simt::load_shared_state(&counts_.moved[sweep_++ % 3]) > 0;
   }
-  /// Moves at most `room` units of excess to a node, if it is on level `below`; all lanes call it.
-  GSOFA_DEVICE std::uint32_t move(std::uint32_t node, std::uint32_t below, std::uint32_t room,
-                                  std::uint32_t& excess) {
-    if (f_.level[node] != below) return 0;
-    const std::uint32_t moved = room < excess ? room : excess;
-    if (lane_index() == 0 && moved > 0) simt::atomic_add(f_.excess + node, moved);
-    excess -= moved;
-    return moved;
+  GSOFA_DEVICE void activate(std::uint32_t node, bool wanted) {
+    const std::uint32_t place = next_place(&counts_.active[(sweep_ + 1) % 3], wanted);
+    if (wanted) queue_[place] = node;
   }
-  GSOFA_DEVICE void push_entrance(index_t v, std::uint32_t below, std::uint32_t& excess) {
-    const std::uint32_t through = f_.through[v];
-    const std::uint32_t moved = move(exit(v), below, weight(v) - through, excess);
-    simt::sync_warp();
-    if (lane_index() == 0) f_.through[v] = through + moved;
-    // What came from neighbours goes back.
+  /// Whole warps: moves the excess of a node. Returns whether the warp has brought the first excess
+  /// to the other node of the vertex.
+  GSOFA_DEVICE bool push(std::uint32_t node) {
+    const std::uint32_t level = f_.level[node];
+    if (level == no_level) return false;
+    const index_t v = vertex_of(node);
+    std::uint32_t excess = 0;
+    if (lane_index() == 0) excess = simt::load_shared_state(f_.excess + node);
+    excess = simt::shuffle(excess, 0);
+    std::uint32_t left = excess;
+    bool wakes = false;
+    if (!is_exit(node)) {
+      cross(node, level, left, wakes);
+      give_back(v, level, left);
+    } else if (is_next_to(v, sink_bit)) {
+      left = 0;
+    } else {
+      go_on(v, level, left);
+      cross(node, level, left, wakes);
+    }
+    const std::uint32_t moved = excess - left;
+    bool stays = false;
+    if (lane_index() == 0) {
+      stays = simt::atomic_add(f_.excess + node, 0 - moved) > moved;
+      std::uint32_t* const any = &counts_.moved[sweep_ % 3];
+      if (moved > 0 && simt::load_shared_state(any) == 0) simt::atomic_or(any, 1U);
+    }
+    activate(node, stays);
+    return wakes;
+  }
+  /// From a node to the other node of its vertex.
+  GSOFA_DEVICE void cross(std::uint32_t node, std::uint32_t level, std::uint32_t& left,
+                          bool& wakes) {
+    std::uint32_t moved = 0;
+    std::uint32_t first = 0;
+    if (lane_index() == 0 && f_.level[other(node)] < level) {
+      std::uint32_t& through = f_.through[vertex_of(node)];
+      moved = least(is_exit(node) ? through : weight(vertex_of(node)) - through, left);
+      through = is_exit(node) ? through - moved : through + moved;
+      first = moved > 0 && simt::atomic_add(f_.excess + other(node), moved) == 0 ? 1 : 0;
+    }
+    left -= simt::shuffle(moved, 0);
+    wakes = simt::shuffle(first, 0) != 0;
+  }
+  /// From the entrance of v: what came from neighbours goes back to their exits.
+  GSOFA_DEVICE void give_back(index_t v, std::uint32_t level, std::uint32_t& left) {
     for_neighbours(
-        v, excess,
-        [&](bool is, index_t u, offset_t) {
-          return is && f_.level[exit(u)] == below ? entry_of(u, v) : offset_t{-1};
+        v, left,
+        [&](index_t u, offset_t) {
+          if (f_.level[exit(u)] >= level) return arc{};
+          const offset_t e = entry_of(u, v);
+          return arc{exit(u), f_.flow[e], e};
         },
-        [&](index_t u, offset_t e, std::uint32_t left) {
-          const std::uint32_t flow = f_.flow[e];
-          const std::uint32_t back = flow < left ? flow : left;
-          f_.flow[e] = flow - back;
-          if (back > 0) simt::atomic_add(f_.excess + exit(u), back);
-          return back;
+        [&](const arc& a, std::uint32_t wanted, bool& first) {
+          f_.flow[a.entry] -= wanted;
+          first = simt::atomic_add(f_.excess + a.node, wanted) == 0;
+          return wanted;
         });
   }
-  GSOFA_DEVICE void push_exit(index_t v, std::uint32_t below, std::uint32_t& excess) {
-    // No more than the neighbour lets through: what is left may go another way.
+  /// From the exit of v to the entrances of neighbours, to none more than it lets through: what is
+  /// left may go another way.
+  GSOFA_DEVICE void go_on(index_t v, std::uint32_t level, std::uint32_t& left) {
     for_neighbours(
-        v, excess,
-        [&](bool is, index_t u, offset_t e) {
-          return is && f_.level[entrance(u)] == below ? e : offset_t{-1};
-        },
-        [&](index_t u, offset_t e, std::uint32_t left) {
+        v, left,
+        [&](index_t u, offset_t e) {
+          if (f_.level[entrance(u)] >= level) return arc{};
           const std::uint32_t most = weight(u);
-          const std::uint32_t before = simt::atomic_add(f_.excess + entrance(u), left);
-          const std::uint32_t room = before < most ? most - before : 0;
-          const std::uint32_t moved = room < left ? room : left;
-          if (moved < left) simt::atomic_add(f_.excess + entrance(u), moved - left);
-          f_.flow[e] += moved;
-          return moved;
+          const std::uint32_t has = simt::load_shared_state(f_.excess + entrance(u));
+          return arc{entrance(u), most - least(has, most), e};
+        },
+        [&](const arc& a, std::uint32_t wanted, bool& first) {
+          const std::uint32_t most = weight(vertex_of(a.node));
+          std::uint32_t has = most - a.room;
+          for (;;) {
+            const std::uint32_t moved = least(wanted, most - has);
+            if (moved == 0) return moved;
+            const std::uint32_t seen = simt::atomic_cas(f_.excess + a.node, has, has + moved);
+            if (seen == has) {
+              f_.flow[a.entry] += moved;
+              first = has == 0;
+              return moved;
+            }
+            has = least(seen, most);
+          }
         });
-    const std::uint32_t through = f_.through[v];
-    const std::uint32_t moved = move(entrance(v), below, through, excess);
-    simt::sync_warp();
-    if (lane_index() == 0) f_.through[v] = through - moved;
   }
-  /// Whole warps: 32 neighbours u of v at a time, find(whether the lane has one, u, entry) by all
-  /// lanes, then, as long as there is excess, push(u, what was found, excess) by one lane after the
-  /// other, of those that have found an entry (not negative).
+  /// An arc to a node of a neighbour that is lower.
+  struct arc {
+    std::uint32_t node = 0;
+    std::uint32_t room = 0;
+    offset_t entry = 0;  ///< whose flow changes
+  };
+  /// Whole warps: 32 neighbours at a time. The lanes share out what is `left`, in order, by the
+  /// rooms of the arcs that find(neighbour, entry) returns; push(arc, wanted, first) moves it and
+  /// returns how much; first: whether the node had no excess before.
   template <class Find, class Push>
-  GSOFA_DEVICE void for_neighbours(index_t v, std::uint32_t& excess, Find&& find, Push&& push) {
-    for (offset_t base = g_.begin[v]; base < g_.end[v] && excess > 0; base += 32) {
+  GSOFA_DEVICE void for_neighbours(index_t v, std::uint32_t& left, Find&& find, Push&& push) {
+    for (offset_t base = g_.begin[v]; base < g_.end[v] && left > 0; base += 32) {
       const offset_t e = base + lane_index();
-      const bool is = e < g_.end[v];
-      const index_t u = is ? g_.adj[e] : 0;
-      const offset_t found = find(is, u, e);
-      for (unsigned mask = simt::ballot(found >= 0); mask != 0 && excess > 0; mask &= mask - 1) {
-        const unsigned lane = simt::lowest_bit(mask);
-        std::uint32_t moved = 0;
-        if (lane_index() == lane) moved = push(u, found, excess);
-        excess -= simt::shuffle(moved, lane);
-      }
+      const arc a = e < g_.end[v] ? find(g_.adj[e], e) : arc{};
+      const std::uint32_t before = sum_of_lower_lanes(a.room);
+      const std::uint32_t wanted = before < left ? least(a.room, left - before) : 0;
+      bool first = false;
+      const std::uint32_t moved = wanted > 0 ? push(a, wanted, first) : 0;
+      activate(a.node, first);
+      left -= simt::add_of_warp(moved);
     }
+  }
+  [[nodiscard]] GSOFA_DEVICE static std::uint32_t sum_of_lower_lanes(std::uint32_t value) {
+    std::uint32_t sum = value;
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const std::uint32_t lower = simt::shuffle_up(sum, step);
+      if (lane_index() >= step) sum += lower;
+    }
+    return sum - value;
   }
   /// The entry of v in row u.
   [[nodiscard]] GSOFA_DEVICE offset_t entry_of(index_t u, index_t v) const {
@@ -339,59 +381,56 @@ class band_flow {
     return e;
   }
 
-  /// Takes the separator of each graph that is next to the sink, if it is better than S.
+  /// Takes the separator that is next to the sink, if it is better than S.
   GSOFA_DEVICE void take_cut() {
     const auto side_of = [&](index_t v) {
-      return cut_side(source_of(v), f_.level[entrance(v)] != no_level,
-                      f_.level[exit(v)] != no_level);
+      return cut_side(source_, f_.level[entrance(v)] != no_level, f_.level[exit(v)] != no_level);
     };
+    std::uint64_t* const gained = f_.gained + 3 * offset_t{graph_};
     for_threads(size_, [&](std::uint32_t k) {
       const index_t v = band_[k];
-      std::uint64_t* const gained = f_.gained + 3 * offset_t{g_.owner[v]};
       if (side_of(v) == side(v)) return;
       simt::atomic_add(gained + side(v), 0 - std::uint64_t{weight(v)});
       simt::atomic_add(gained + side_of(v), std::uint64_t{weight(v)});
     });
-    crew_.sync();
-    for_threads(size_, [&](std::uint32_t k) {
-      const index_t v = band_[k];
-      winner taken{};
-      if (takes(g_.owner[v], taken)) side(v) = side_of(v);
-    });
-    for_threads(static_cast<std::uint32_t>(crew_.last_graph - crew_.first_graph),
-                [&](std::uint32_t k) {
-                  const index_t i = crew_.first_graph + static_cast<index_t>(k);
-                  winner taken{};
-                  f_.found[i] = has_flow(i) && takes(i, taken) ? taken : f_.old[i];
-                });
-  }
-  [[nodiscard]] GSOFA_DEVICE bool takes(index_t graph, winner& taken) const {
-    const winner& old = f_.old[graph];
-    taken = old;
+    sync();
+    winner cut = old_;
     for (int s = 0; s < 3; ++s) {
-      taken.weight[s] += static_cast<offset_t>(f_.gained[3 * offset_t{graph} + s]);
+      cut.weight[s] += static_cast<offset_t>(simt::load_shared_state(gained + s));
     }
-    return cost_function(g_.total[graph]).takes_minimum(taken.weight, old.weight);
+    const bool takes = cost_function(g_.total[graph_]).takes_minimum(cut.weight, old_.weight);
+    if (thread() == 0) f_.found[graph_] = takes ? cut : old_;
+    if (!takes) return;
+    for_threads(size_, [&](std::uint32_t k) { side(band_[k]) = side_of(band_[k]); });
   }
 
   const level_view& g_;
   const flow_view& f_;
-  Crew crew_;
-  index_t first_, last_;  // vertices
+  index_t graph_;
+  const winner& old_;
+  index_t first_;        // vertex
+  std::uint8_t source_;  // the side that is the source
   index_t* band_;
+  std::uint32_t* active_;
   std::uint32_t* queue_;
-  std::uint32_t* starts_;
   flow_counts& counts_;
-  std::uint32_t size_ = 0;  // of the band
-  std::uint32_t step_ = 0;  // levels of all waves
+  std::uint32_t size_ = 0;   // of the band
+  std::uint32_t step_ = 0;   // of the searches of all waves
+  std::uint32_t sweep_ = 0;  // of all waves
 };
 
-GSOFA_KERNEL void flow_kernel(level_view g, flow_view f) { band_flow<grid_crew>(g, f).run(); }
-
-GSOFA_KERNEL void flow_of_parts_kernel(level_view g, flow_view f) {
+GSOFA_BOUNDED_KERNEL(flow_tuning::threads) void flow_kernel(level_view g, flow_view f) {
   simt::after_earlier_launches();
-  const auto graph = static_cast<index_t>(simt::block_index());
-  if (f.old[graph].weight[side_b] > 0) band_flow<block_crew>(g, f).run();
+  const auto graph = static_cast<index_t>(simt::block_index() / simt::cluster_size());
+  if (f.old[graph].weight[side_b] > 0) band_flow(g, f, graph).run();
+}
+
+/// Blocks of the cluster of a part: as many as there are multiprocessors for, a power of two.
+int blocks_of_part(index_t graphs) {
+  if (resident_clusters(flow_kernel, 2, flow_tuning::threads, 0) == 0) return 1;
+  int blocks = flow_tuning::most_blocks;
+  while (blocks > 1 && graphs * blocks > flow_tuning::most_at_once) blocks /= 2;
+  return blocks;
 }
 
 }  // namespace
@@ -424,16 +463,16 @@ void minimum_separators(host_link& link, flow_space& s, const level& whole, std:
                        .next_to = s.next_to.resize(n),
                        .flow = s.flow.resize(whole.room),
                        .band = s.band.resize(n),
+                       .active = s.active.resize(2 * n),
                        .queue = s.queue.resize(2 * n),
-                       .starts = s.starts.resize(2 * (n + g.graphs)),
                        .gained = reinterpret_cast<std::uint64_t*>(words),
                        .counts = reinterpret_cast<flow_counts*>(words + 3 * g.graphs)};
-  if (g.graphs <= flow_tuning::most_of_grid) {
-    const int blocks = is_emulated ? 2 : std::min(multiprocessors(), blocks_for(g.n));
-    launch_cooperative(flow_kernel, blocks, flow_tuning::threads, 0, g, view);
+  const int blocks = blocks_of_part(g.graphs);
+  if (blocks > 1) {
+    launch_clusters(flow_kernel, g.graphs, blocks, flow_tuning::threads, 0, g, view);
   } else {
     const bool few = g.graphs <= 2 * multiprocessors();
-    launch_overlapping(flow_of_parts_kernel, g.graphs,
+    launch_overlapping(flow_kernel, g.graphs,
                        few ? flow_tuning::threads : flow_tuning::threads_of_many, 0, g, view);
   }
   link.wait();

@@ -41,11 +41,12 @@ struct search_space {
   side_work beside;
 };
 
-/// What the threads that search flows together count.
+/// What the threads that find the flow of one part count.
 struct flow_counts {
   std::uint32_t layer[band_layers + 1];  ///< vertices of each layer of the band
-  std::uint32_t reached[3];              ///< nodes of three levels, one after the other
-  std::uint32_t top[2];                  ///< highest level of a node with excess, by wave
+  std::uint32_t reached[3];              ///< nodes of three steps of a search
+  std::uint32_t active[3];               ///< nodes with excess, in three sweeps
+  std::uint32_t moved[3];                ///< whether excess has moved, in three sweeps
 };
 /// Work arrays of minimum_separators().
 struct flow_space {
@@ -57,13 +58,13 @@ struct flow_space {
         through(budget, "flow"),
         next_to(budget, "flow"),
         flow(budget, "flow"),
+        active(budget, "flow"),
         queue(budget, "flow"),
-        starts(budget, "flow"),
         band(budget, "flow") {}
 
   growing_array<winner> old;
   growing_array<offset_t> words;
-  growing_array<std::uint32_t> level, excess, through, next_to, flow, queue, starts;
+  growing_array<std::uint32_t> level, excess, through, next_to, flow, active, queue;
   growing_array<index_t> band;
 };
 
