@@ -259,7 +259,8 @@ class band_flow {
     if (wanted) queue_[place] = node;
   }
   /// Whole warps: moves the excess of a node. Returns whether the warp has brought the first excess
-  /// to the other node of the vertex.
+  /// to the exit of the same vertex, and so moves that next. Another warp may have moved excess of
+  /// this exit in the same sweep: all that both change are sums.
   GSOFA_DEVICE bool push(std::uint32_t node) {
     const std::uint32_t level = f_.level[node];
     if (level == no_level) return false;
@@ -277,6 +278,8 @@ class band_flow {
     } else {
       go_on(v, level, left);
       cross(node, level, left, wakes);
+      activate(other(node), wakes && lane_index() == 0);
+      wakes = false;
     }
     const std::uint32_t moved = excess - left;
     bool stays = false;
@@ -336,7 +339,7 @@ class band_flow {
             if (moved == 0) return moved;
             const std::uint32_t seen = simt::atomic_cas(f_.excess + a.node, has, has + moved);
             if (seen == has) {
-              f_.flow[a.entry] += moved;
+              simt::atomic_add(f_.flow + a.entry, moved);
               first = has == 0;
               return moved;
             }
