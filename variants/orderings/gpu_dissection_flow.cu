@@ -171,11 +171,13 @@ class band_flow {
     sync();
   }
 
-  /// Finds the levels of the nodes that reach the sink. counts_.reached has three sizes, of the
-  /// nodes of this step, of the next step and of the last step.
+  /// Finds the levels of the nodes that reach the sink, of all or up to the last node with excess.
+  /// counts_.reached and counts_.found have three sizes, of this step, of the next step and of the
+  /// last step.
   GSOFA_DEVICE void find_levels() {
     const bool leads = thread() == 0;
-    if (leads) counts_.reached[(step_ + 2) % 3] = 0;
+    const std::uint32_t wanted = simt::load_shared_state(&counts_.active[sweep_ % 3]);
+    if (leads) counts_.reached[(step_ + 2) % 3] = counts_.found[(step_ + 2) % 3] = 0;
     for_threads(size_, [&](std::uint32_t k) {
       const index_t v = band_[k];
       const bool is = is_next_to(v, sink_bit);
@@ -188,10 +190,12 @@ class band_flow {
     sync();
     ++step_;
     std::uint32_t from = 0;
+    std::uint32_t found = 0;
     for (std::uint32_t level = lowest_level + 2;; level += 2, ++step_) {
       const std::uint32_t count = simt::load_shared_state(&counts_.reached[step_ % 3]);
-      if (count == 0) break;
-      if (leads) counts_.reached[(step_ + 2) % 3] = 0;
+      found += simt::load_shared_state(&counts_.found[step_ % 3]);
+      if (count == 0 || (found > 0 && found == wanted)) break;
+      if (leads) counts_.reached[(step_ + 2) % 3] = counts_.found[(step_ + 2) % 3] = 0;
       reach_from(from, from + count, level);
       from += count;
       sync();
@@ -205,6 +209,7 @@ class band_flow {
   }
   GSOFA_DEVICE void list(std::uint32_t node, std::uint32_t from) {
     queue_[from + simt::atomic_add(&counts_.reached[(step_ + 1) % 3], 1U)] = node;
+    if (f_.excess[node] > 0) simt::atomic_add(&counts_.found[(step_ + 1) % 3], 1U);
   }
   GSOFA_DEVICE void reach_from(std::uint32_t from, std::uint32_t to, std::uint32_t level) {
     const auto reach = [&](std::uint32_t node, std::uint32_t its_level) {
@@ -235,8 +240,8 @@ class band_flow {
     return any;
   }
   /// Each active node moves its excess to lower levels. A node is on a list once: the thread that
-  /// brings the first excess puts it there, or the warp that leaves some. Nodes without a level
-  /// never reach the sink again (PROOFS.md) and leave the lists.
+  /// brings the first excess puts it there, or the warp that leaves some. Active nodes
+  /// without a level never reach the sink again (PROOFS.md) and leave the lists.
   GSOFA_DEVICE bool sweep() {
     const std::uint32_t count = simt::load_shared_state(&counts_.active[sweep_ % 3]);
     if (count == 0) return false;

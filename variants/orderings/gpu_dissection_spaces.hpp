@@ -42,9 +42,10 @@ struct search_space {
 };
 
 /// What the threads that find the flow of one part count.
-struct flow_counts {
+struct alignas(offset_t) flow_counts {
   std::uint32_t layer[band_layers + 1];  ///< vertices of each layer of the band
   std::uint32_t reached[3];              ///< nodes of three steps of a search
+  std::uint32_t found[3];                ///< of these, nodes with excess
   std::uint32_t active[3];               ///< nodes with excess, in three sweeps
   std::uint32_t moved[3];                ///< whether excess has moved, in three sweeps
 };
