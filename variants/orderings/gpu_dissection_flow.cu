@@ -76,6 +76,7 @@ class band_flow {
   [[nodiscard]] GSOFA_DEVICE static index_t vertex_of(std::uint32_t node) {
     return static_cast<index_t>(node / 2);
   }
+  [[nodiscard]] GSOFA_DEVICE static index_t vertex_of(index_t v) { return v; }
   [[nodiscard]] GSOFA_DEVICE static bool is_exit(std::uint32_t node) { return node % 2 != 0; }
   [[nodiscard]] GSOFA_DEVICE static std::uint32_t other(std::uint32_t node) { return node ^ 1U; }
   [[nodiscard]] GSOFA_DEVICE static std::uint32_t least(std::uint32_t a, std::uint32_t b) {
@@ -110,16 +111,16 @@ class band_flow {
   GSOFA_DEVICE void for_threads(std::uint32_t count, Body&& body) const {
     for (std::uint32_t k = thread(); k < count; k += threads()) body(k);
   }
-  /// Each group of lanes takes some of the numbers: body(entry, number) for the entries of the row
-  /// of vertex list(number), by all lanes; no row if the vertex is negative.
-  template <class List, class Body>
-  GSOFA_DEVICE void for_rows(std::uint32_t from, std::uint32_t to, List&& list, Body&& body) const {
-    for (std::uint32_t k = from + thread() / lanes; k < to; k += threads() / lanes) {
-      const index_t v = list(k);
-      if (v < 0) continue;
-      for (offset_t e = g_.begin[v] + simt::thread_index() % lanes; e < g_.end[v]; e += lanes) {
-        body(e, k);
-      }
+  /// body(entry, item) for the entries of the rows of `count` vertices or nodes. A group of lanes
+  /// takes a row: the fewer rows, the more lanes.
+  template <class Item, class Body>
+  GSOFA_DEVICE void for_rows(const Item* list, std::uint32_t count, Body&& body) const {
+    unsigned group = 32;
+    while (group > lanes && count * group > threads()) group /= 2;
+    for (std::uint32_t k = thread() / group; k < count; k += threads() / group) {
+      const Item item = list[k];
+      const index_t v = vertex_of(item);
+      for (offset_t e = g_.begin[v] + thread() % group; e < g_.end[v]; e += group) body(e, item);
     }
   }
 
@@ -136,15 +137,13 @@ class band_flow {
     std::uint32_t from = 0;
     size_ = simt::load_shared_state(&counts_.layer[0]);
     for (int layer = 1; layer <= band_layers; ++layer) {
-      for_rows(
-          from, size_, [&](std::uint32_t k) { return band_[k]; },
-          [&](offset_t e, std::uint32_t) {
-            const index_t u = g_.adj[e];
-            if (simt::load_shared_state(f_.level + entrance(u)) != outside) return;
-            if (simt::atomic_cas(f_.level + entrance(u), outside, no_level) != outside) return;
-            f_.level[exit(u)] = no_level;
-            band_[size_ + simt::atomic_add(&counts_.layer[layer], 1U)] = u;
-          });
+      for_rows(band_ + from, size_ - from, [&](offset_t e, index_t) {
+        const index_t u = g_.adj[e];
+        if (simt::load_shared_state(f_.level + entrance(u)) != outside) return;
+        if (simt::atomic_cas(f_.level + entrance(u), outside, no_level) != outside) return;
+        f_.level[exit(u)] = no_level;
+        band_[size_ + simt::atomic_add(&counts_.layer[layer], 1U)] = u;
+      });
       sync();
       from = size_;
       size_ += simt::load_shared_state(&counts_.layer[layer]);
@@ -153,14 +152,12 @@ class band_flow {
 
   /// No flow but from the source into the vertices next to it.
   GSOFA_DEVICE void fill() {
-    for_rows(
-        0, size_, [&](std::uint32_t k) { return band_[k]; },
-        [&](offset_t e, std::uint32_t k) {
-          f_.flow[e] = 0;
-          const index_t u = g_.adj[e];
-          if (f_.level[entrance(u)] != outside) return;
-          simt::atomic_or(f_.next_to + band_[k], side(u) == source_ ? source_bit : sink_bit);
-        });
+    for_rows(band_, size_, [&](offset_t e, index_t v) {
+      f_.flow[e] = 0;
+      const index_t u = g_.adj[e];
+      if (f_.level[entrance(u)] != outside) return;
+      simt::atomic_or(f_.next_to + v, side(u) == source_ ? source_bit : sink_bit);
+    });
     sync();
     for_threads(size_, [&](std::uint32_t k) {
       const index_t v = band_[k];
@@ -218,19 +215,12 @@ class band_flow {
       list(node, to);
       return true;
     };
-    for_rows(
-        from, to,
-        [&](std::uint32_t k) {
-          // No flow leaves a vertex that none goes through.
-          const index_t v = vertex_of(queue_[k]);
-          return is_exit(queue_[k]) && f_.through[v] == 0 ? index_t{-1} : v;
-        },
-        [&](offset_t e, std::uint32_t k) {
-          if (is_exit(queue_[k]) && f_.flow[e] == 0) return;
-          const index_t u = g_.adj[e];
-          const std::uint32_t node = is_exit(queue_[k]) ? entrance(u) : exit(u);
-          if (reach(node, level) && joins(other(node))) reach(other(node), level + 1);
-        });
+    for_rows(queue_ + from, to - from, [&](offset_t e, std::uint32_t node) {
+      const index_t u = g_.adj[e];
+      if (is_exit(node) && f_.flow[e] == 0) return;
+      const std::uint32_t next = is_exit(node) ? entrance(u) : exit(u);
+      if (reach(next, level) && joins(other(next))) reach(other(next), level + 1);
+    });
   }
 
   /// Returns whether anything has moved.
