@@ -428,11 +428,12 @@ GSOFA_BOUNDED_KERNEL(flow_tuning::threads) void flow_kernel(level_view g, flow_v
   if (f.old[graph].weight[side_b] > 0) band_flow(g, f, graph).run();
 }
 
-/// Blocks of the cluster of a part: as many as there are multiprocessors for, a power of two.
+/// Blocks of the cluster of each part: a power of two, so that all clusters run at once.
 int blocks_of_part(index_t graphs) {
-  if (resident_clusters(flow_kernel, 2, flow_tuning::threads, 0) == 0) return 1;
   int blocks = flow_tuning::most_blocks;
-  while (blocks > 1 && graphs * blocks > flow_tuning::most_at_once) blocks /= 2;
+  while (blocks > 1 && graphs > resident_clusters(flow_kernel, blocks, flow_tuning::threads, 0)) {
+    blocks /= 2;
+  }
   return blocks;
 }
 

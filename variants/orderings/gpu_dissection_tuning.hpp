@@ -87,10 +87,8 @@ struct leaf_tuning {
 
 /// gpu_dissection_flow.cu
 struct flow_tuning {
-  /// Blocks of the cluster of a part: at most, and of all parts together as long as a part has
-  /// more than one.
+  /// Blocks of the cluster of a part, at most.
   static constexpr int most_blocks = by_target(8, 2);
-  static constexpr index_t most_at_once = by_target(128, 6);
   static constexpr int threads = by_target(1024, 64);
   static constexpr int threads_of_many = by_target(256, 32);
 };
