@@ -32,11 +32,11 @@ POINTS = ("kind", "input", "n", "order", "numberings", "operations", "over virtu
 
 
 def kind_of(line, table):
-    """The kind of the input of a record: of the table by name, else of its folder, else as recorded."""
+    """The kind of the input of a record: by its name in the table, else by the folder of its file."""
     matrix = line["matrix"]
     folder = FOLDERS.get(Path(matrix.get("source", "")).parent.name)
     made = "generated" if matrix["name"].startswith("gen:") else "real"
-    return table.get(matrix["name"]) or folder or matrix.get("kind") or made
+    return table.get(matrix["name"]) or folder or made
 
 
 def read_table(path):
