@@ -2,11 +2,13 @@
 // form of nested_dissection_flow.cpp: the flow may be another one, the separator is the same.
 //
 // A cluster of blocks, or one block, finds the flow of one part. Every vertex v has two nodes, its
-// entrance 2 v and its exit 2 v + 1. A wave first finds levels of all nodes that reach the sink:
-// each step adds the neighbours of the nodes of the last step, and the other node of each vertex
-// if it joins, one level higher. Sweeps then move excess to nodes of lower levels, from all nodes
-// at once, until nothing moves. As levels are fixed meanwhile, each arc carries flow in one
-// direction only, and the node that is higher owns its flow; excess is a sum.
+// entrance 2 v and its exit 2 v + 1. A wave has two phases:
+//  1. A search from the sink gives levels to nodes. A step of the search reaches the neighbours of
+//     the nodes of the last step, and the other node of each vertex one level higher, if that node
+//     can push to the first.
+//  2. Sweeps move excess to nodes of lower levels, from all nodes at once, until nothing moves.
+// Levels do not change in sweeps, so that each arc carries flow in one direction only: the higher
+// node changes the flow, and the excess of the lower node is a sum (PROOFS.md).
 
 #include "variants/device/simt.hpp"
 
