@@ -92,7 +92,7 @@ TEST_CASE("minimum separators of many graphs at once are those of the host") {
   CHECK(smaller > 40);
 }
 
-TEST_CASE("minimum separators of few graphs are found by all threads together") {
+TEST_CASE("minimum separators of few graphs are found by clusters of blocks") {
   int smaller = 0;
   for (const char* spec : {"grid7:nx=14", "grid5:nx=45,ny=31,drop=0.2,seed=3", "grid27:nx=9",
                            "circuit:n=1200,hubs=3,seed=1", "random:n=900,degree=4,seed=2"}) {
