@@ -181,7 +181,8 @@ TEST_CASE("orders are permutations; all but the natural one are postordered") {
     validate_permutation(p.row_order(), a.n_rows, "rows");
     validate_permutation(p.col_order(), a.n_rows, "columns");
     CHECK(pattern_digest(permute(a, p.row_order(), p.col_order())) == p.digest());
-    if (order != default_order) CHECK(p.origin().order == order);
+    const bool chooses = order == default_order || order == "tournament";
+    if (!chooses) CHECK(p.origin().order == order);
     if (order == "natural") continue;
     const auto parent = elimination_tree(symmetrized(p.view(), diagonal::drop));
     const auto post = postorder(parent);

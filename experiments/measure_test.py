@@ -312,9 +312,11 @@ cores = 0
         for file in sorted(HERE.glob("*/spec.toml")):
             (self.root / "experiments" / file.parent.name).mkdir()
             tables = tomllib.loads(file.read_text())["case"]
-            for name in ("spec.toml", "commands.toml"):
-                if (file.parent / name).exists():
-                    shutil.copy(file.parent / name, self.root / "experiments" / file.parent.name)
+            for name in ("spec.toml", "commands.toml", "inputs.txt"):
+                if not (file.parent / name).exists():
+                    continue
+                shutil.copy(file.parent / name, self.root / "experiments" / file.parent.name)
+                if name == "commands.toml":
                     tables += tomllib.loads((file.parent / name).read_text()).get("command", [])
             for group in sorted({g for t in tables for g in t["groups"]}):
                 with self.subTest(study=file.parent.name, group=group):

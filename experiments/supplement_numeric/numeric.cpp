@@ -145,7 +145,9 @@ std::string text(const std::optional<peer_solution>& s, double value) {
 bool run(const std::string& file, bool csv) {
   const static_lu::matrix a = static_lu::read_matrix_market(file);
   const gsofa::analysis found =
-      gsofa::analyze(a.pattern.view(), {.device = gsofa::compute_device::cpu, .factors = true});
+      gsofa::analyze(a.pattern.view(), {.device = gsofa::compute_device::cpu,
+                                        .order = gsofa::order_method::nested_dissection,
+                                        .factors = true});
   const std::vector<double> b = static_lu::some_right_side(a.n());
   const static_lu::solution s = static_lu::solve(a, found, b);
   const auto eigen = by_eigen(a, b);

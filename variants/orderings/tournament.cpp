@@ -125,7 +125,10 @@ class contest {
     if (best_.order.empty() && a_.n_rows > 0) {
       throw unavailable_error("order tournament: no method is available" + failures_);
     }
-    if (!symmetric_ && direction_pays()) direct();
+    if (!symmetric_ && direction_pays()) {
+      order_components();
+      direct();
+    }
     best_.library += failures_;
     best_.candidates = std::move(candidates_);
     return std::move(best_);
@@ -137,13 +140,35 @@ class contest {
     return gain > work_of_direction * static_cast<double>(least_entries_);
   }
 
+  // Tries the block triangular form, with each block in the order of the best method.
+  void order_components() {
+    if (2 * strong_components_of(a_).largest() > a_.n_rows) return;
+    const std::string spec = best_.method;
+    ordering o = order_by_components(a_, a_.n_rows, [&](const pattern_view& block) {
+      return compute_order(block, spec, best_seed_, settings_.threads, settings_.stop,
+                           settings_.host_only);
+    });
+    o.method = spec;
+    o.library = best_.library;
+    keep_if_better(std::move(o), spec + " in blocks", best_seed_);
+  }
+
   // Rearranges the best order for the unsymmetric pattern.
   void direct() {
     ordering directed = best_direction(a_, best_, settings_.threads);
     if (directed.order == best_.order) return;
-    const double flops = quality_of(a_, directed.order, settings_.threads).flops;
-    candidates_.push_back({best_.method + " with direction", settings_.seed, flops});
-    if (flops < least_) best_ = std::move(directed);
+    keep_if_better(std::move(directed), best_.method + " with direction", best_seed_);
+  }
+
+  // Counts an order.
+  void keep_if_better(ordering o, const std::string& name, std::int64_t seed) {
+    const order_quality q = quality_of(a_, o.order, settings_.threads);
+    candidates_.push_back({name, seed, q.flops});
+    if (q.flops >= least_ && !best_.order.empty()) return;
+    least_ = q.flops;
+    least_entries_ = q.nnz_l + q.nnz_u;
+    best_ = std::move(o);
+    best_seed_ = seed;
   }
 
   // In operations of a factorization.
@@ -157,6 +182,7 @@ class contest {
     if (mesh_ && !e.info->dissects) return false;
     if (e.terms->of_cores && shape_.left > 0.5) return false;
     if (candidates_.empty()) return true;
+    if (e.orders == 0 && work_of(e) <= spent_) return true;
     double gain = e.info->dissects && is_thin(shape_) ? gain_on_thin_graph : gain_of_method;
     if (e.orders > 0) {
       const std::size_t k = std::min(at(e.orders), gain_of_seed.size()) - 1;
@@ -173,15 +199,14 @@ class contest {
         e.info->name + (e.terms->options.empty() ? "" : ":" + e.terms->options);
     try {
       ordering o = compute_order(a_, spec, seed, settings_.threads, settings_.stop);
+      spent_ += work_of(e);
       // Without a rival an order is not counted.
-      const order_quality q =
-          mesh_ && rules_.seeds == 1 ? order_quality{} : quality_of(a_, o.order, settings_.threads);
-      const double flops = q.flops;
-      candidates_.push_back({spec, seed, flops});
-      if (flops >= least_ && !best_.order.empty()) return;
-      least_ = flops;
-      least_entries_ = q.nnz_l + q.nnz_u;
-      best_ = std::move(o);
+      if (mesh_ && rules_.seeds == 1) {
+        candidates_.push_back({spec, seed, 0});
+        best_ = std::move(o);
+      } else {
+        keep_if_better(std::move(o), spec, seed);
+      }
     } catch (const cancelled_error&) {
       throw;
     } catch (const error& failed) {
@@ -200,6 +225,8 @@ class contest {
   ordering best_;
   double least_ = 0;            // operations of the best order
   offset_t least_entries_ = 0;  // of L and U in the best order
+  std::int64_t best_seed_ = -1;
+  double spent_ = 0;  // work of the orders so far
   std::vector<order_candidate> candidates_;
   std::string failures_;
 };

@@ -277,7 +277,8 @@ TEST_CASE("a full diagonal is kept, natural and given orders are taken as they a
   CHECK(given.row_order == reversed);
   CHECK(given.col_order == reversed);
   CHECK(given.order == "given");
-  CHECK(analyze(view_of(a)).order == (has_metis() ? "metis" : "amf"));
+  const std::string chosen = analyze(view_of(a)).order;
+  CHECK((chosen.starts_with("amf") || chosen.starts_with("cpu_nested_dissection")));
 }
 
 TEST_CASE("unsorted rows and duplicates are sorted and merged") {
