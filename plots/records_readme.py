@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Prints the table of results of the project's README from committed records; style_test.py compares the README with it."""
 
-import csv
 import statistics
 import sys
 from pathlib import Path
 
 import headline
+import order_kinds
 import records
 import style
 
@@ -15,8 +15,7 @@ sys.path.append(str(records.ROOT / "paper"))
 import language  # noqa: E402
 
 FOLDER = headline.FOLDER
-ORDERS = FOLDER / "2026-11-25_h200_final" / "orders.jsonl"
-REFACTORIZE = FOLDER / "2026-11-24_h200_solvers" / "refactorize.csv"
+ORDERS = FOLDER / "2026-11-26_h200_orders" / "kinds.jsonl"
 PANELS, ONE_CORE, RANKS = ("gpu_bitmap_panels", False), ("cpu_bitmap_panels", False), ("peer_superlu_dist_parallel", True)
 HEADER = ("what", "geometric mean", "range", "inputs", "machine")
 
@@ -74,30 +73,19 @@ def searches():
 
 
 def orders():
-    """Orders compared with METIS."""
+    """Orders compared with METIS, in the given numbering."""
     lines = {}
     for r in records.read_orders([ORDERS]):
-        lines.setdefault(r["matrix"]["name"], {})[r["order"]] = r
-    real = [v for name, v in lines.items() if not name.startswith("gen:") and {"metis", "cpu_nested_dissection"} <= set(v)]
-    yield row("order of `gpu_nested_dissection`: operations of the factorization",
-              (v["gpu_nested_dissection"]["result"]["flops"] / v["metis"]["result"]["flops"] for v in real),
-              "of METIS's", "real", "one H200")
-    yield row("time of `cpu_nested_dissection` on 16 threads compared with METIS on one core",
-              (records.seconds(v["metis"]) / records.seconds(v["cpu_nested_dissection"]) for v in real),
-              "times as fast", "real", "16 threads; one core")
-
-
-def refactorization():
-    """The numeric example compared with cuSOLVER."""
-    with open(REFACTORIZE, encoding="utf-8", newline="") as f:
-        rows = [r for r in csv.DictReader(f) if r["rf_refactor_ms"] not in ("", "-")]
-    yield row("numeric refactorization in the predicted pattern compared with cuSOLVER's",
-              (float(r["rf_refactor_ms"]) / float(r["refactor_ms"]) for r in rows), "times as fast", "real", "one H200")
+        if r.get("shuffle", 0) == 0 and r["status"] == "pass":
+            lines.setdefault((order_kinds.kind_of(r, order_kinds.read_table(order_kinds.TABLE)), r["matrix"]["name"]), {})[r["order"]] = r
+    for kinds, inputs in ((("real", "circuit"), "real"), (("finite elements",), "finite elements"), (("power grid",), "power grids")):
+        found = [v["tournament"]["result"]["flops"] / v["metis"]["result"]["flops"] for (k, _), v in lines.items() if k in kinds]
+        yield row("order of `tournament`: operations of the factorization", found, "of METIS's", inputs, "any")
 
 
 def table():
     """Lines of Markdown: real matrices first."""
-    rows = [*speeds(), *searches(), *orders(), *refactorization()]
+    rows = [*speeds(), *searches(), *orders()]
     rows.sort(key=lambda r: not r[3].endswith(" real"))
     return ["| " + " | ".join(HEADER) + " |", "|---|---|---|---|---|", *("| " + " | ".join(r) + " |" for r in rows)]
 

@@ -2,10 +2,9 @@
 // finding it, so that several orders can be compared for little more than their own time.
 //
 // The rules are estimates from the populations of experiments/orderings:
-//   * minimum degree and minimum fill win on circuits, power grids, and long and thin graphs, and
-//   on
-//     some unsymmetric patterns; on large, wide meshes of symmetric pattern they need 1.2 to 10
-//     times the operations of dissection, and are not tried;
+//   * minimum degree and minimum fill win on circuits, power grids, long and thin graphs, and some
+//     unsymmetric patterns; on large, wide meshes of symmetric pattern they need 1.2 to 10 times
+//     the operations of dissection, and are not tried;
 //   * dissection halves the operations of minimum degree where it wins;
 //   * operations of dissections with different seeds differ by 2.5 % (standard deviation), so that
 //     the best of k + 1 is better than the best of k by 2.5 % times the difference of the expected
