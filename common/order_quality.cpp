@@ -13,14 +13,15 @@ namespace gsofa {
 namespace {
 
 // Row counts of U (with the diagonal) and column counts of L of a pattern, and the entries of L.
-std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> pivot_counts(const pattern_view& a,
-                                                                              int threads) {
+std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> pivot_counts(
+    const pattern_view& a, int threads, const std::atomic<bool>* stop) {
   if (a.n_rows == 0) return {};
   const variant_info& info = find_variant("cpu_bitmap_panels");
   run_settings settings;
   settings.options = option_set(info.options);
   settings.threads = threads;
   run_context context;
+  context.stop = stop;
   const auto v = info.create();
   v->prepare(a, settings, context);
   result r = run_once(*v, want::counts, context);
@@ -29,11 +30,12 @@ std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> pivot_counts(co
 
 }  // namespace
 
-order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads) {
+order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads,
+                         const std::atomic<bool>* stop) {
   pattern p = permute(a, order, order);
   const std::vector<index_t> post = postorder(elimination_tree(symmetrized(p, diagonal::drop)));
   p = permute(p, post, post);
-  const auto [rows_of_u, columns_of_l, nnz_l] = pivot_counts(p, threads);
+  const auto [rows_of_u, columns_of_l, nnz_l] = pivot_counts(p, threads, stop);
   order_quality q{.nnz_l = nnz_l};
   for (std::size_t k = 0; k < rows_of_u.size(); ++k) {
     const double l = columns_of_l[k];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <span>
 
 #include "common/pattern.hpp"
@@ -18,7 +19,8 @@ struct order_quality {
 /// nonzero diagonal: exact, by counting the entries (cpu_bitmap_panels) on `threads` host threads.
 /// The counts are made after a postorder, which does not change them. With l_k entries below the
 /// diagonal in column k of L and u_k to its right in row k of U, the elimination of k takes l_k + 2
-/// l_k u_k operations.
-order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads);
+/// l_k u_k operations. Throws cancelled_error soon after *stop has become true.
+order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads,
+                         const std::atomic<bool>* stop = nullptr);
 
 }  // namespace gsofa

@@ -28,7 +28,8 @@ struct separator_tree {
 struct order_candidate {
   std::string order;       ///< method with its options
   std::int64_t seed = -1;  ///< -1: the default of the method
-  double flops = 0;        ///< of the exact factorization: order_quality::flops
+  double flops = 0;        // 0: not counted
+                           ///< of the exact factorization: order_quality::flops
 };
 
 /// A fill-reducing symmetric order of a square pattern (old index by new position).
@@ -60,7 +61,7 @@ struct contender {
   /// long.
   std::int64_t work = 0;
   int seeds = 1;          ///< at most this many orders, each from another seed
-  bool of_cores = false;  ///< only where reductions leave less than half of the vertices
+  bool of_cores = false;  ///< only where reductions leave at most half of the vertices
 };
 
 /// What the registry knows about an ordering method.

@@ -317,7 +317,7 @@ void quotient_graph::update_variable(index_t i) {
       continue;
     }
     outside += s;
-    covered = std::min(covered + s * (2 * degree_[at(e)] - s - 1), covers_all);
+    covered = std::min(covered + s * (std::int64_t{2} * degree_[at(e)] - s - 1), covers_all);
     hash += static_cast<std::uint32_t>(e);
     lists_[at(to++)] = e;
   }

@@ -212,7 +212,7 @@ TEST_CASE("tournament keeps the candidate with the fewest operations") {
     double least = o.candidates[0].flops;
     for (const order_candidate& c : o.candidates) {
       CAPTURE(c.order);
-      if (c.order.ends_with(" with direction")) continue;
+      if (c.order.ends_with(" with direction") || c.order.ends_with(" in blocks")) continue;
       const ordering again = compute_order(a, c.order, c.seed);
       CHECK(quality_of(a, again.order, 1).flops == c.flops);
       least = std::min(least, c.flops);

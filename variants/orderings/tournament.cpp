@@ -83,9 +83,23 @@ double width_of(const pattern_view& g) {
 // A method that contends, with one of its sets of options.
 struct entrant {
   const order_info* info;
-  const contender* terms;
-  int orders = 0;  ///< that it has computed
+  std::size_t number;  // of its terms
+  int orders = 0;      // that it has computed
+
+  [[nodiscard]] const contender& terms() const { return info->contends[number]; }
+  [[nodiscard]] std::string spec() const {
+    return info->name + (terms().options.empty() ? "" : ":" + terms().options);
+  }
 };
+
+// The method on the host that finds the same order as a method on a device; null if there is none.
+const order_info* host_twin(const order_info& info) {
+  const auto& all = all_orders();
+  const auto twin = std::ranges::find(all, info.same_as, &order_info::name);
+  return info.same_as.empty() || twin == all.end() || twin->contends.size() != info.contends.size()
+             ? nullptr
+             : &*twin;
+}
 
 std::vector<entrant> entrants(bool host_only) {
   const auto is_out = [&](const order_info& info) {
@@ -99,7 +113,7 @@ std::vector<entrant> entrants(bool host_only) {
       return other.same_as == info.name && !is_out(other);
     });
     if (replaced) continue;
-    for (const contender& c : info.contends) all.push_back({&info, &c});
+    for (std::size_t k = 0; k < info.contends.size(); ++k) all.push_back({&info, k});
   }
   return all;
 }
@@ -119,15 +133,12 @@ class contest {
     std::vector<entrant> all = entrants(settings_.host_only);
     std::ranges::stable_sort(all, {}, [&](const entrant& e) { return work_of(e); });
     for (entrant& e : all) {
-      while (e.orders < std::min(rules_.seeds, e.terms->seeds) && pays(e)) compute(e);
+      while (e.orders < std::min(rules_.seeds, e.terms().seeds) && pays(e)) compute(e);
     }
     if (best_.order.empty() && a_.n_rows > 0) {
       throw unavailable_error("order tournament: no method is available" + failures_);
     }
-    if (!symmetric_ && direction_pays()) {
-      order_components();
-      direct();
-    }
+    if (!symmetric_ && direction_pays()) improve();
     best_.library += failures_;
     best_.candidates = std::move(candidates_);
     return std::move(best_);
@@ -139,29 +150,48 @@ class contest {
     return gain > work_of_direction * static_cast<double>(least_entries_);
   }
 
-  // Tries the block triangular form, with each block in the order of the best method.
+  // Improves the best order for the unsymmetric pattern. A failure leaves the best order.
+  void improve() {
+    try {
+      order_components();
+      direct();
+    } catch (const cancelled_error&) {
+      throw;
+    } catch (const error& failed) {
+      failures_ += std::string(" (direction: ") + failed.what() + ")";
+    } catch (const std::bad_alloc&) {
+      failures_ += " (direction: out of memory)";
+    }
+  }
+
+  // Tries the block triangular form, with each block in the order of the best method, on the host:
+  // most blocks are small.
   void order_components() {
     if (2 * strong_components_of(a_).largest() > a_.n_rows) return;
-    const std::string spec = best_.method;
+    const order_info* const twin = host_twin(*best_entrant_.info);
+    if (twin != nullptr) best_entrant_.info = twin;
     ordering o = order_by_components(a_, a_.n_rows, [&](const pattern_view& block) {
-      return compute_order(block, spec, best_seed_, settings_.threads, settings_.stop,
-                           settings_.host_only);
+      return compute_order(block, best_entrant_.spec(), best_seed_, settings_.threads,
+                           settings_.stop);
     });
-    o.method = spec;
+    o.method = best_.method + " in blocks";
     o.library = best_.library;
-    keep_if_better(std::move(o), spec + " in blocks", best_seed_);
+    const std::string name = o.method;
+    keep_if_better(std::move(o), name, best_seed_);
   }
 
   // Rearranges the best order for the unsymmetric pattern.
   void direct() {
     ordering directed = best_direction(a_, best_, settings_.threads);
     if (directed.order == best_.order) return;
-    keep_if_better(std::move(directed), best_.method + " with direction", best_seed_);
+    directed.method = best_.method + " with direction";
+    const std::string name = directed.method;
+    keep_if_better(std::move(directed), name, best_seed_);
   }
 
   // Counts an order.
   void keep_if_better(ordering o, const std::string& name, std::int64_t seed) {
-    const order_quality q = quality_of(a_, o.order, settings_.threads);
+    const order_quality q = quality_of(a_, o.order, settings_.threads, settings_.stop);
     candidates_.push_back({name, seed, q.flops});
     if (q.flops >= least_ && !best_.order.empty()) return;
     least_ = q.flops;
@@ -173,13 +203,13 @@ class contest {
   // In operations of a factorization.
   [[nodiscard]] double work_of(const entrant& e) const {
     const bool reduces = e.info->dissects;
-    return static_cast<double>(e.terms->work) *
+    return static_cast<double>(e.terms().work) *
            static_cast<double>(reduces ? shape_.entries + a_.n_rows : entries_);
   }
 
   [[nodiscard]] bool pays(const entrant& e) const {
     if (mesh_ && !e.info->dissects) return false;
-    if (e.terms->of_cores && shape_.left > 0.5) return false;
+    if (e.terms().of_cores && shape_.left > 0.5) return false;
     if (candidates_.empty()) return true;
     if (e.orders == 0 && work_of(e) <= spent_) return true;
     double gain = e.info->dissects && is_thin(shape_) ? gain_on_thin_graph : gain_of_method;
@@ -194,8 +224,7 @@ class contest {
     const std::int64_t seed =
         e.orders == 0 ? settings_.seed : std::max<std::int64_t>(settings_.seed, 0) + e.orders;
     ++e.orders;
-    const std::string spec =
-        e.info->name + (e.terms->options.empty() ? "" : ":" + e.terms->options);
+    const std::string spec = e.spec();
     try {
       ordering o = compute_order(a_, spec, seed, settings_.threads, settings_.stop);
       spent_ += work_of(e);
@@ -204,13 +233,22 @@ class contest {
         candidates_.push_back({spec, seed, 0});
         best_ = std::move(o);
       } else {
+        const double least = least_;
+        const bool first = best_.order.empty();
         keep_if_better(std::move(o), spec, seed);
+        if (first || least_ < least) best_entrant_ = e;
       }
     } catch (const cancelled_error&) {
       throw;
     } catch (const error& failed) {
       failures_ += " (" + spec + ": " + failed.what() + ")";
-      e.orders = rules_.seeds;
+      // A device that fails leaves the same order to the host.
+      if (const order_info* const twin = host_twin(*e.info); twin != nullptr) {
+        e.info = twin;
+        --e.orders;
+      } else {
+        e.orders = rules_.seeds;
+      }
     }
   }
 
@@ -224,6 +262,7 @@ class contest {
   ordering best_;
   double least_ = 0;            // operations of the best order
   offset_t least_entries_ = 0;  // of L and U in the best order
+  entrant best_entrant_{};
   std::int64_t best_seed_ = -1;
   double spent_ = 0;  // work of the orders so far
   std::vector<order_candidate> candidates_;

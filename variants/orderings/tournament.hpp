@@ -28,10 +28,10 @@ graph_shape shape_of(const pattern_view& s, int threads);
 
 /// Computes orders of a square pattern by the methods that contend (order_info::contends), counts
 /// the operations of each exactly, and returns the order with the fewest. The method with the least
-/// work is first; another order is computed if the operations that it may save in all
-/// factorizations are more than its own work. Work is counted, so that the result does not depend
-/// on the machine. ordering::candidates lists the orders that were computed. Throws as
-/// compute_order().
+/// work is first; another order is computed if its work is at most the work so far, or if the
+/// operations that it may save in all factorizations are more than its own work. Work is counted,
+/// so that the result does not depend on the machine. ordering::candidates lists the orders that
+/// were computed. Throws as compute_order().
 ordering tournament(const pattern_view& a, const order_settings& settings,
                     const tournament_settings& rules);
 

@@ -140,11 +140,12 @@ enum class compute_device {
   gpu,  ///< on the first CUDA device that CUDA_VISIBLE_DEVICES admits, or not at all
 };
 
-/// A fill-reducing order of rows and columns alike. The libraries that compute metis and colamd take
-/// up to 2^31 - 1 entries of A + A^T.
+/// A fill-reducing order of rows and columns alike. The libraries that compute metis and colamd
+/// take up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
-  /// gpu_nested_dissection for 20,000 or more rows if the analysis runs on a device; else metis, or
-  /// amf if METIS cannot be loaded (has_metis)
+  /// gpu_nested_dissection for 20,000 or more rows if the analysis runs on a device; else chosen by
+  /// structure: nested dissection of large, wide meshes, elsewhere the best of minimum degree,
+  /// minimum fill and nested dissection
   automatic,
   metis,    ///< nested dissection of A + A^T (METIS)
   amd,      ///< approximate minimum degree of A + A^T (SuiteSparse AMD)
@@ -153,8 +154,8 @@ enum class order_method {
   given,    ///< analysis_options::permutation
   /// nested dissection of A + A^T by this library; the same order on any number of host threads
   nested_dissection,
-  /// computes orders by minimum degree, minimum fill and nested dissections, counts their operations
-  /// exactly, and keeps the best; ends when the next order costs more than it may save
+  /// computes orders by minimum degree, minimum fill and nested dissections, counts their
+  /// operations exactly, and keeps the best; ends when the next order costs more than it may save
   tournament,
   /// nested dissection of A + A^T by this library on a device, with a wider search than
   /// nested_dissection; the same order on any device
@@ -293,7 +294,8 @@ struct analysis {
 
   std::string variant;  ///< name of the variant that found it
   /// metis, amd, amf, colamd, natural, given, cpu_nested_dissection, tournament or
-  /// gpu_nested_dissection; of `automatic` the order that it chose, with its options
+  /// gpu_nested_dissection; of `automatic` and `tournament` the order that they chose, with its
+  /// options
   std::string order;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
 
