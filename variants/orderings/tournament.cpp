@@ -138,7 +138,10 @@ class contest {
     if (best_.order.empty() && a_.n_rows > 0) {
       throw unavailable_error("order tournament: no method is available" + failures_);
     }
-    if (!symmetric_ && direction_pays()) improve();
+    if (!symmetric_ && direction_pays()) {
+      order_components();
+      direct();
+    }
     best_.library += failures_;
     best_.candidates = std::move(candidates_);
     return std::move(best_);
@@ -148,20 +151,6 @@ class contest {
   [[nodiscard]] bool direction_pays() const {
     const double gain = gain_of_direction * least_ * static_cast<double>(rules_.factorizations);
     return gain > work_of_direction * static_cast<double>(least_entries_);
-  }
-
-  // Improves the best order for the unsymmetric pattern. A failure leaves the best order.
-  void improve() {
-    try {
-      order_components();
-      direct();
-    } catch (const cancelled_error&) {
-      throw;
-    } catch (const error& failed) {
-      failures_ += std::string(" (direction: ") + failed.what() + ")";
-    } catch (const std::bad_alloc&) {
-      failures_ += " (direction: out of memory)";
-    }
   }
 
   // Tries the block triangular form, with each block in the order of the best method, on the host:
