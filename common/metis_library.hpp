@@ -17,7 +17,7 @@ class private_library;
 /// Options of METIS_NodeND. The defaults are those of METIS.
 struct metis_options {
   std::int64_t seed = -1;      ///< < 0: the default seed
-  std::int64_t nseps = 1;      ///< separators computed at each level, of which the smallest is kept
+  std::int64_t nseps = 1;      ///< separators computed at each level; the smallest is kept
   std::int64_t ufactor = 200;  ///< the larger side of a separator has at most 1 + ufactor / 1000
                                ///< times half of the weight
   bool no2hop = false;         ///< coarsening never matches vertices that only share a neighbour

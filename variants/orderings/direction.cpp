@@ -212,7 +212,7 @@ class director {
     return true;
   }
 
-  // Returns the operations of the better order: that of `members` has `flops`.
+  // Returns the operations of the better order; the order of `members` needs `flops`.
   double reorder(std::span<index_t> members, markowitz& search, double flops) const {
     const markowitz_order other = search.order(flops, candidates_);
     if (other.order.empty()) return flops;

@@ -16,7 +16,7 @@ std::vector<option_spec> metis_specs() {
   return {
       {.name = "nseps",
        .default_value = defaults.nseps,
-       .help = "separators computed at each level, of which the smallest is kept",
+       .help = "separators computed at each level; the smallest is kept",
        .minimum = 1,
        .maximum = 1000,
        .tested = {"3"}},
