@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,9 @@ struct order_settings {
   std::int64_t seed = -1;  ///< -1: the default of the method
   int threads = 1;         ///< host threads; any number gives the same order
   bool host_only = false;  ///< a method that chooses among others does not choose one of a GPU
+  /// Of the vertices, 1 or more; empty: all are 1. cpu_nested_dissection looks for separators of
+  /// small weight; other methods ignore weights.
+  std::span<const index_t> weights{};
   /// If it becomes true, the method ends with cancelled_error as soon as it can; null: never.
   const std::atomic<bool>* stop = nullptr;
 };

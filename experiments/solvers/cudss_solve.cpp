@@ -22,21 +22,21 @@
 #include "common/cuda_device.hpp"
 #include "common/order_quality.hpp"
 #include "common/ordering.hpp"
+#include "common/partition_tree.hpp"
 #include "common/pattern.hpp"
 #include "experiments/solvers/cudss_solver.hpp"
 #include "experiments/solvers/linear_system.hpp"
 #include "experiments/solvers/tree_format.hpp"
 #include "harness/run/build_info.hpp"
 #include "harness/run/gpu_state.hpp"
-#include "variants/peers/partition_tree.hpp"
 
 namespace {
 
 using namespace gsofa;
 using namespace cudss_solver;
-using peers::node_order;
-using peers::partition_tree;
-using peers::tree_layout;
+using partition::node_order;
+using partition::partition_tree;
+using partition::tree_layout;
 using json = nlohmann::ordered_json;
 using seconds = std::chrono::duration<double>;
 using clock_type = std::chrono::steady_clock;
@@ -309,11 +309,11 @@ session::handed session::hand_over(matrix_state& m, const configuration& k) {
     const auto begin = clock_type::now();
     partition_tree t =
         order->found.separators.empty()
-            ? peers::tree_of_etree(m.system.pattern_of(), h.order, levels, format_.layout)
-            : peers::binary_tree(order->found, levels, format_.layout);
-    h.tree = peers::arranged(t.size, levels, format_.nodes);
+            ? partition::tree_of_etree(m.system.pattern_of(), h.order, levels, format_.layout)
+            : partition::binary_tree(order->found, levels, format_.layout);
+    h.tree = partition::arranged(t.size, levels, format_.nodes);
     h.conversion = since(begin);
-    const offset_t crossing = peers::crossing_entries(m.system.pattern_of(), t);
+    const offset_t crossing = partition::crossing_entries(m.system.pattern_of(), t);
     if (crossing != 0) {
       throw error(exit_code::run_failed, "the converted tree does not separate: " +
                                              std::to_string(crossing) + " entries cross it");
@@ -504,7 +504,7 @@ void add_options(CLI::App& app, choices& c) {
                  "Ours; by default gpu_nested_dissection, without a GPU cpu_nested_dissection");
   app.add_option("--levels", c.levels, "Of trees that are handed over; by default cuDSS's")
       ->delimiter(',')
-      ->check(CLI::Range(2, peers::most_levels));
+      ->check(CLI::Range(2, partition::most_levels));
   app.add_option("--format", c.format,
                  "Of trees and permutations, as LAYOUT,NODES,PERMUTATION; auto: that in which "
                  "cuDSS's own tree separates");

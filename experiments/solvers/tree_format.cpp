@@ -9,9 +9,9 @@
 namespace cudss_solver {
 
 using namespace gsofa;
-using peers::node_order;
-using peers::partition_tree;
-using peers::tree_layout;
+using partition::node_order;
+using partition::partition_tree;
+using partition::tree_layout;
 
 namespace {
 
@@ -64,7 +64,7 @@ partition_tree tree_of(const outcome& found, const tree_format& f) {
   const int levels = levels_of(found);
   return {.levels = levels,
           .layout = f.layout,
-          .size = peers::leaves_first(found.tree, levels, f.nodes),
+          .size = partition::leaves_first(found.tree, levels, f.nodes),
           .order = order_of(found.permutation, f)};
 }
 
@@ -72,7 +72,7 @@ std::optional<offset_t> crossing_of(const pattern_view& a, const outcome& found,
                                     const tree_format& f) {
   if (found.tree.empty()) return {};
   try {
-    return peers::crossing_entries(a, tree_of(found, f));
+    return partition::crossing_entries(a, tree_of(found, f));
   } catch (const input_error&) {
     return {};
   }

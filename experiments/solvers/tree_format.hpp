@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "common/partition_tree.hpp"
 #include "common/pattern.hpp"
 #include "experiments/solvers/cudss_solver.hpp"
-#include "variants/peers/partition_tree.hpp"
 
 /// The form of cuDSS's permutation and of its tree of separators, which NVIDIA does not document.
 namespace cudss_solver {
 
 struct tree_format {
-  gsofa::peers::tree_layout layout = gsofa::peers::tree_layout::nested;
-  gsofa::peers::node_order nodes = gsofa::peers::node_order::leaves_first;
+  gsofa::partition::tree_layout layout = gsofa::partition::tree_layout::nested;
+  gsofa::partition::node_order nodes = gsofa::partition::node_order::leaves_first;
   bool old_to_new = false;  ///< the permutation holds new positions by old index
 };
 
@@ -27,7 +27,7 @@ tree_format parse_format(const std::string& text);
 std::vector<gsofa::index_t> order_of(const std::vector<std::int32_t>& permutation,
                                      const tree_format& f);
 int levels_of(const outcome& found);
-gsofa::peers::partition_tree tree_of(const outcome& found, const tree_format& f);
+gsofa::partition::partition_tree tree_of(const outcome& found, const tree_format& f);
 
 /// Entries of A that cross the separators of cuDSS's tree in this form; none if there is no tree,
 /// or if its sizes do not add up to the order of A.

@@ -69,8 +69,8 @@ EXCEPTIONS = {
        for ending, name in (("hpp", "pattern"), ("cpp", "error"), ("cpp", "generators"), ("cpp", "random"))},
     **{(f"experiments/solvers/tree_format.{ending}", f"common/{name}.hpp"): "the tree as cuDSS takes it"
        for ending, name in (("hpp", "pattern"), ("cpp", "error"))},
-    ("experiments/solvers/tree_format.hpp", "variants/peers/partition_tree.hpp"): "the same",
-    (CUDSS, "variants/peers/partition_tree.hpp"): "the same",
+    ("experiments/solvers/tree_format.hpp", "common/partition_tree.hpp"): "the same",
+    (CUDSS, "common/partition_tree.hpp"): "the same",
     (CUDSS, "harness/run/build_info.hpp"): "the commit in its records",
     (CUDSS, "harness/run/gpu_state.hpp"): "the driver in its records",
     (CUDSS_PHASES + ".hpp", "variants/peers/cudss_objects.hpp"): "handles and errors as the peer has them",

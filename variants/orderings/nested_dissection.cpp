@@ -211,14 +211,42 @@ void order_leaves(team& crew, const graph& g, const std::vector<node>& tree,
   });
 }
 
+// The weights of the vertices of r.graph().
+std::vector<index_t> weights_of_rest(const reduction& r, std::span<const index_t> weights) {
+  if (weights.empty() || r.removed.empty()) return {weights.begin(), weights.end()};
+  std::vector<index_t> rest;
+  rest.reserve(r.kept.size());
+  for (const index_t v : r.kept) rest.push_back(weights[at(v)]);
+  return rest;
+}
+
+// The weight of a part is an index_t.
+void check_weights(std::span<const index_t> weights, index_t n) {
+  if (weights.empty()) return;
+  if (weights.size() != at(n)) {
+    throw input_error("weights: " + std::to_string(weights.size()) + " for " + std::to_string(n) +
+                      " vertices");
+  }
+  offset_t total = 0;
+  for (std::size_t v = 0; v < weights.size(); ++v) {
+    if (weights[v] < 1) {
+      throw input_error("weights: vertex " + std::to_string(v) + " has weight " +
+                        std::to_string(weights[v]) + ", which is not 1 or more");
+    }
+    total += weights[v];
+  }
+  narrow<index_t>(total, "weights: their sum");
+}
+
 }  // namespace
 
 dissection nested_dissection(const pattern_view& s, const dissection_settings& settings) {
   if (s.n_rows != s.n_cols) throw input_error("nested dissection: the pattern is not square");
+  check_weights(settings.weights, s.n_rows);
   dissection result;
   team::run(settings.threads, [&](team& crew) {
     const reduction r = reduce(crew, s, settings.reduce);
-    compressed_graph c = compress(crew, r.graph(s));
+    compressed_graph c = compress(crew, r.graph(s), weights_of_rest(r, settings.weights));
     std::vector<index_t> position(at(c.g.n));
     std::iota(position.begin(), position.end(), 0);
     const std::vector<node> tree = tree_finder(crew, settings, position).run(c.g);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/ordering.hpp"
@@ -21,6 +22,7 @@ struct dissection_settings {
   int stride = 1;           ///< refine on every N-th level, starting at the finest
   index_t leaf_order = 120;  ///< a part of at most this many (compressed) vertices is a leaf
   int reduce = 8;            ///< eliminate vertices of at most this degree first (reduce())
+  std::span<const index_t> weights{};       ///< of the vertices, 1 or more; empty: all are 1
   const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
   const run_context* run = nullptr;         ///< on a device: its limit of time ends the search, too
 };
@@ -38,7 +40,9 @@ struct dissection {
 
 /// Multilevel nested dissection of a symmetric graph: rows sorted, no diagonal, any shape. Isolated
 /// vertices come first and change nothing in the order of the other vertices. The order depends on
-/// the graph and on the settings but threads and stop alone. Throws input_error if s is not square,
+/// the graph and on the settings but threads and stop alone. With weights, separators of small
+/// weight are sought, and no part is much heavier than its sibling. Throws input_error if s is not
+/// square and for weights that are wrong, overflow_error if their sum is above 2^31 - 1,
 /// std::bad_alloc, error if the system refuses a thread. Source: George 1973; Karypis & Kumar 1998
 /// (multilevel separators, one-sided refinement).
 dissection nested_dissection(const pattern_view& s, const dissection_settings& settings);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "common/large_pages.hpp"
 #include "variants/orderings/nested_dissection_stages.hpp"
@@ -76,6 +77,7 @@ std::vector<index_t> find_twins(team& crew, const pattern_view& s,
 void list_members(compressed_graph& c, const pattern_view& s, std::span<const std::uint8_t> hub,
                   std::span<const index_t> twin, std::vector<index_t>& id) {
   const auto n = static_cast<index_t>(twin.size());
+  std::vector<index_t> size;
   for (index_t v = 0; v < n; ++v) {
     if (hub[at(v)] != 0) {
       c.hubs.push_back(v);
@@ -83,30 +85,43 @@ void list_members(compressed_graph& c, const pattern_view& s, std::span<const st
       c.isolated.push_back(v);
     } else if (twin[at(v)] == v) {
       id[at(v)] = c.g.n++;
-      c.g.weight.push_back(1);
+      size.push_back(1);
     } else {
       id[at(v)] = id[at(twin[at(v)])];
-      ++c.g.weight[at(id[at(v)])];
+      ++size[at(id[at(v)])];
     }
   }
   c.member_start.assign(at(c.g.n) + 1, 0);
-  std::partial_sum(c.g.weight.begin(), c.g.weight.end(), c.member_start.begin() + 1);
-  c.g.total = c.member_start.back();
-  c.members.resize(at(c.g.total));
+  std::partial_sum(size.begin(), size.end(), c.member_start.begin() + 1);
+  c.members.resize(at(c.member_start.back()));
   std::vector<index_t> next(c.member_start.begin(), c.member_start.end() - 1);
   for (index_t v = 0; v < n; ++v) {
     if (id[at(v)] >= 0) c.members[at(next[at(id[at(v)])]++)] = v;
+  }
+  c.g.weight = std::move(size);
+}
+
+// The weight of a class is the sum of the weights of its members.
+void weigh(compressed_graph& c, std::span<const index_t> weights) {
+  for (index_t i = 0; i < c.g.n; ++i) {
+    offset_t sum = 0;
+    for (index_t m = c.member_start[at(i)]; m < c.member_start[at(i) + 1]; ++m) {
+      sum += weights[at(c.members[at(m)])];
+    }
+    c.g.weight[at(i)] = static_cast<index_t>(sum);
   }
 }
 
 }  // namespace
 
-compressed_graph compress(team& crew, const pattern_view& s) {
+compressed_graph compress(team& crew, const pattern_view& s, std::span<const index_t> weights) {
   compressed_graph c;
   const std::vector<std::uint8_t> hub = find_hubs(crew, s);
   const std::vector<index_t> twin = find_twins(crew, s, hub);
   std::vector<index_t> id(at(s.n_rows), -1);
   list_members(c, s, hub, twin, id);
+  if (!weights.empty()) weigh(c, weights);
+  c.g.total = std::accumulate(c.g.weight.begin(), c.g.weight.end(), offset_t{0});
   graph& g = c.g;
   g.begin.resize(at(g.n));
   g.end.resize(at(g.n));

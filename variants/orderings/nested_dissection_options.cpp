@@ -63,6 +63,7 @@ dissection_settings settings_of(const order_settings& settings) {
           .stride = static_cast<int>(o.integer("stride")),
           .leaf_order = static_cast<index_t>(o.integer("leaf_order")),
           .reduce = static_cast<int>(o.integer("reduce")),
+          .weights = settings.weights,
           .stop = settings.stop};
 }
 

@@ -146,7 +146,7 @@ struct compressed_graph : vertex_classes {
   graph g;
 };
 /// Compresses a symmetric pattern (rows sorted, without diagonal).
-compressed_graph compress(team& crew, const pattern_view& s);
+compressed_graph compress(team& crew, const pattern_view& s, std::span<const index_t> weights = {});
 
 /// Matches vertices of `fine` in w.match. most: weight that a pair may have.
 void match(team& crew, workspace& w, const graph& fine, offset_t most, std::uint64_t key);

@@ -1,6 +1,5 @@
 gsofa_roles(
   UNCOUNTED
-    partition_tree.cpp
     peer_cholmod.cpp
     peer_superlu_dist.cpp
     peer_superlu_dist_parallel.cpp

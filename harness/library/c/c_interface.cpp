@@ -228,6 +228,21 @@ struct variant_list {
   }
 };
 
+template <class Pattern>
+gsofa_status order(const Pattern* a, const gsofa_order_options* options, std::int32_t* permutation,
+                   std::int32_t* tree_sizes) {
+  if (a == nullptr) return null_argument();
+  return status_of([&] {
+    const gsofa_order_options known = known_options(options);
+    with_view(*a, [&](const auto& view) {
+      const gsofa::pattern_order f = gsofa::order(view, options_of(known, view.n));
+      if (f.n > 0 && permutation == nullptr) throw gsofa::invalid_input("permutation is NULL");
+      std::ranges::copy(f.permutation, permutation);
+      if (tree_sizes != nullptr) std::ranges::copy(f.tree_sizes, tree_sizes);
+    });
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -379,6 +394,26 @@ gsofa_status gsofa_estimate(const gsofa_pattern* a, const gsofa_options* options
       if (permutation != nullptr) std::ranges::copy(f.permutation, permutation);
     });
   });
+}
+
+void gsofa_order_options_init_sized(gsofa_order_options* options, size_t size) {
+  if (options == nullptr) return;
+  gsofa_order_options defaults{};
+  defaults.size = size;
+  defaults.threads = 1;
+  defaults.seed = -1;
+  defaults.progress_seconds = 0.1;
+  write_sized(defaults, options, size);
+}
+
+gsofa_status gsofa_order_pattern(const gsofa_pattern* a, const gsofa_order_options* options,
+                                 int32_t permutation[], int32_t* tree_sizes) {
+  return order(a, options, permutation, tree_sizes);
+}
+
+gsofa_status gsofa_order_device(const gsofa_device_pattern* a, const gsofa_order_options* options,
+                                int32_t permutation[], int32_t* tree_sizes) {
+  return order(a, options, permutation, tree_sizes);
 }
 
 gsofa_status gsofa_profile_pattern(const gsofa_pattern* a, int32_t cells, int threads,

@@ -32,19 +32,22 @@ static_assert(equal(GSOFA_CANCELLED, failure::cancelled));
 static_assert(equal(GSOFA_STAGE_CHECK, analysis_stage::check));
 static_assert(equal(GSOFA_STAGE_OUTPUT, analysis_stage::output));
 
+static_assert(equal(GSOFA_TREE_BY_LEVEL, tree_layout::by_level));
+static_assert(equal(GSOFA_TREE_NESTED, tree_layout::nested));
+
 static_assert(sizeof(gsofa_range) == sizeof(supernode_range) &&
               offsetof(gsofa_range, end) == offsetof(supernode_range, end));
 
-}  // namespace
-
-gsofa_options known_options(const gsofa_options* given) {
-  gsofa_options known;
-  gsofa_options_init(&known);
+// Overwrites `known`, the defaults, by `given`; the first version of the structure had
+// `first_size` bytes.
+template <class Options>
+Options overwritten(Options known, const Options* given, std::size_t first_size,
+                    const std::string& type) {
   if (given == nullptr) return known;
   const std::size_t size = given->size;
-  if (size < offsetof(gsofa_options, progress_seconds) + sizeof(double)) {
-    throw invalid_input("options: size " + std::to_string(size) +
-                        " is that of no gsofa_options; gsofa_options_init() sets it");
+  if (size < first_size) {
+    throw invalid_input("options: size " + std::to_string(size) + " is that of no " + type + "; " +
+                        type + "_init() sets it");
   }
   const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
   for (std::size_t k = sizeof known; k < size; ++k) {
@@ -54,6 +57,51 @@ gsofa_options known_options(const gsofa_options* given) {
   }
   std::memcpy(&known, given, std::min(size, sizeof known));
   return known;
+}
+
+// The callbacks of C options as those of C++ options.
+template <class From, class To>
+void set_callbacks(const From& o, To& out) {
+  if (o.progress != nullptr) {
+    out.progress = [call = o.progress, user = o.user](const analysis_progress& p) {
+      return call(static_cast<int>(p.stage), p.share, user) == 0;
+    };
+  }
+  if (o.log != nullptr) {
+    out.log = [call = o.log, user = o.user](const std::string& line) { call(line.c_str(), user); };
+  }
+  out.progress_seconds = o.progress_seconds;
+}
+
+}  // namespace
+
+gsofa_options known_options(const gsofa_options* given) {
+  gsofa_options defaults;
+  gsofa_options_init(&defaults);
+  constexpr std::size_t first = offsetof(gsofa_options, progress_seconds) + sizeof(double);
+  return overwritten(defaults, given, first, "gsofa_options");
+}
+
+gsofa_order_options known_options(const gsofa_order_options* given) {
+  gsofa_order_options defaults;
+  gsofa_order_options_init(&defaults);
+  constexpr std::size_t first = offsetof(gsofa_order_options, progress_seconds) + sizeof(double);
+  return overwritten(defaults, given, first, "gsofa_order_options");
+}
+
+order_options options_of(const gsofa_order_options& o, std::int64_t n) {
+  order_options out;
+  const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;
+  out.device = static_cast<compute_device>(o.device);
+  out.method = static_cast<order_method>(o.order);
+  out.threads = o.threads;
+  if (o.permutation != nullptr) out.permutation = {o.permutation, count};
+  if (o.weights != nullptr) out.weights = {o.weights, count};
+  out.seed = o.seed;
+  out.tree_levels = o.tree_levels;
+  out.layout = static_cast<tree_layout>(o.layout);
+  set_callbacks(o, out);
+  return out;
 }
 
 analysis_options options_of(const gsofa_options& o, std::int64_t n) {
@@ -74,15 +122,7 @@ analysis_options options_of(const gsofa_options& o, std::int64_t n) {
   out.supernodal = o.supernodal != 0;
   out.most_columns = o.most_columns;
   out.relax = o.relax;
-  if (o.progress != nullptr) {
-    out.progress = [call = o.progress, user = o.user](const analysis_progress& p) {
-      return call(static_cast<int>(p.stage), p.share, user) == 0;
-    };
-  }
-  if (o.log != nullptr) {
-    out.log = [call = o.log, user = o.user](const std::string& line) { call(line.c_str(), user); };
-  }
-  out.progress_seconds = o.progress_seconds;
+  set_callbacks(o, out);
   out.device_stream = o.device_stream;
   out.tree = o.tree != 0;
   out.masks = o.masks != 0;

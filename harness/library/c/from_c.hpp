@@ -18,8 +18,11 @@ namespace gsofa::library {
 /// invalid_input if it sets a member that this version does not know.
 gsofa_options known_options(const gsofa_options* given);
 
+gsofa_order_options known_options(const gsofa_order_options* given);
+
 /// The same for a pattern of order n. Throws invalid_input.
 analysis_options options_of(const gsofa_options& o, std::int64_t n);
+order_options options_of(const gsofa_order_options& o, std::int64_t n);
 
 /// n as an Index. Throws analysis_error (overflow).
 template <class Index>

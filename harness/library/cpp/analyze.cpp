@@ -35,6 +35,14 @@ fill_estimate estimate(const View& a, const analysis_options& options) {
   return estimate_given(given_pattern(a), options);
 }
 
+pattern_order order(const csr_view& a, const order_options& options) {
+  return order<csr_view>(a, options);
+}
+template <class View>
+pattern_order order(const View& a, const order_options& options) {
+  return order_given(given_pattern(a), options);
+}
+
 fill_profile profile(const csr_view& a, std::int32_t cells, int threads) {
   return profile<csr_view>(a, cells, threads);
 }
@@ -103,6 +111,7 @@ const char* version() noexcept { return GSOFA_VERSION; }
 #define GSOFA_INSTANTIATE(View)                                                    \
   template GSOFA_API analysis analyze(const View&, const analysis_options&);       \
   template GSOFA_API fill_estimate estimate(const View&, const analysis_options&); \
+  template GSOFA_API pattern_order order(const View&, const order_options&);       \
   template GSOFA_API fill_profile profile(const View&, std::int32_t, int);         \
   template GSOFA_API std::vector<std::int32_t> elimination_tree(const View&)
 GSOFA_INSTANTIATE(csr_view_32);
@@ -111,8 +120,12 @@ GSOFA_INSTANTIATE(csc_view);
 GSOFA_INSTANTIATE(csc_view_32);
 GSOFA_INSTANTIATE(csc_view_64);
 #undef GSOFA_INSTANTIATE
-template GSOFA_API analysis analyze(const device_csr_view&, const analysis_options&);
-template GSOFA_API analysis analyze(const device_csr_view_32&, const analysis_options&);
-template GSOFA_API analysis analyze(const device_csr_view_64&, const analysis_options&);
+#define GSOFA_INSTANTIATE(View)                                              \
+  template GSOFA_API analysis analyze(const View&, const analysis_options&); \
+  template GSOFA_API pattern_order order(const View&, const order_options&)
+GSOFA_INSTANTIATE(device_csr_view);
+GSOFA_INSTANTIATE(device_csr_view_32);
+GSOFA_INSTANTIATE(device_csr_view_64);
+#undef GSOFA_INSTANTIATE
 
 }  // namespace gsofa

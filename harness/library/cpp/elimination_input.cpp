@@ -36,24 +36,6 @@ void give_zero_free_diagonal(const checked_input& in, const analysis_options& op
   e.a = w.matched;
 }
 
-// An order by the device; false if it is for the host to find one.
-bool find_order_on_device(const analysis_options& options, bool on_device, workspace& w,
-                          const elimination_input& e, supervision& s, analysis& out) {
-  if (!is_for_device_order(options, on_device, e.a.n_rows)) return false;
-  try {
-    w.order = compute_order(e.a, device_order, -1, host_threads(options), &s.stop).order;
-    out.order = device_order;
-    return true;
-  } catch (const input_error&) {
-    throw;
-  } catch (const cancelled_error&) {
-    throw;
-  } catch (const error& failed) {
-    fall_back(std::string(device_order) + ": " + failed.what(), s, out);
-    return false;
-  }
-}
-
 // Sets w.order to the order of the vertices of e.a, unless that is the natural one.
 void find_order(const analysis_options& options, bool on_device, const elimination_input& e,
                 workspace& w, supervision& s, analysis& out) {
@@ -61,9 +43,9 @@ void find_order(const analysis_options& options, bool on_device, const eliminati
   if (options.order == order_method::natural || e.a.n_rows == 0) return;
   if (options.order == order_method::given) {
     w.order.assign(options.permutation.begin(), options.permutation.end());
-  } else if (!find_order_on_device(options, on_device, w, e, s, out)) {
-    ordering o = compute_order(e.a, order_name(options.order), -1, host_threads(options), &s.stop,
-                               /*host_only=*/!on_device);
+  } else {
+    ordering o = order_for(e.a, options, -1, on_device, s,
+                           [&](const std::string& reason) { fall_back(reason, s, out); });
     w.order = std::move(o.order);
     out.order = std::move(o.method);
   }
@@ -86,6 +68,24 @@ void apply_order(const analysis_options& options, elimination_input& e, workspac
 }
 
 }  // namespace
+
+ordering order_for(const pattern_view& a, const analysis_options& options, std::int64_t seed,
+                   bool on_device, supervision& s,
+                   const std::function<void(const std::string&)>& failed) {
+  if (is_for_device_order(options, on_device, a.n_rows)) {
+    try {
+      return compute_order(a, device_order, seed, host_threads(options), &s.stop);
+    } catch (const input_error&) {
+      throw;
+    } catch (const cancelled_error&) {
+      throw;
+    } catch (const error& e) {
+      failed(std::string(device_order) + ": " + e.what());
+    }
+  }
+  return compute_order(a, order_name(options.order), seed, host_threads(options), &s.stop,
+                       /*host_only=*/!on_device);
+}
 
 void fall_back(const std::string& reason, supervision& s, analysis& out) {
   s.say(reason);

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/ordering.hpp"
 #include "common/pattern.hpp"
 #include "common/supernodal.hpp"
 #include "common/variant.hpp"
@@ -46,6 +49,13 @@ void fall_back(const std::string& reason, supervision& s, analysis& out);
 void permute_for_elimination(const checked_input& in, const analysis_options& options,
                              bool on_device, elimination_input& e, workspace& w, supervision& s,
                              analysis& out);
+
+/// The order of the vertices of `a` by options.order, which is neither natural nor given. seed: -1:
+/// the default of the method. The device computes an automatic order of a large pattern; if it
+/// fails, order_for() calls failed(reason) and computes the order on the host.
+ordering order_for(const pattern_view& a, const analysis_options& options, std::int64_t seed,
+                   bool on_device, supervision& s,
+                   const std::function<void(const std::string&)>& failed);
 
 /// Sets the orders of all rows and columns of `out` from w.order and e.row_of.
 void number_all(const elimination_input& e, const workspace& w, analysis& out);

@@ -103,19 +103,33 @@ foreign_rows rows_there(const given_pattern& a) {
           .matches = !matches_on_host};
 }
 
-// Analyzes a pattern in device memory: there, or a copy of it on the host.
-void analyze_there(const foreign_rows& there, const analysis_options& options, workspace& w,
-                   supervision& s, analysis& out) {
-  const auto since = clock::now();
+// The order of a pattern in device memory.
+index_t order_there(const foreign_rows& there) {
   if (there.n < 0) {
     throw input_error("pattern: order " + std::to_string(there.n) + " is negative");
   }
-  const auto n = narrow<index_t>(there.n, "pattern: order");
-  check_options(options, n);
+  return narrow<index_t>(there.n, "pattern: order");
+}
+
+const variant_info& variant_for_device_rows() {
   const variant_info& info = find_variant(device_analysis);
   if (const auto reason = info.unavailable()) {
     throw analysis_error(failure::unavailable, "a pattern in device memory: " + *reason);
   }
+  return info;
+}
+
+pattern fetched(const foreign_rows& there, const variant_info& info) {
+  return there.n == 0 ? pattern() : dynamic_cast<takes_foreign_rows&>(*info.create()).fetch(there);
+}
+
+// Analyzes a pattern in device memory: there, or a copy of it on the host.
+void analyze_there(const foreign_rows& there, const analysis_options& options, workspace& w,
+                   supervision& s, analysis& out) {
+  const auto since = clock::now();
+  const index_t n = order_there(there);
+  check_options(options, n);
+  const variant_info& info = variant_for_device_rows();
   const bool on_device = choose_variants(options).front()->device == "gpu";
   std::optional<std::string> failed;
   if (options.match && device_does_all(options, on_device, n)) {
@@ -125,8 +139,7 @@ void analyze_there(const foreign_rows& there, const analysis_options& options, w
     if (!failed) return report(out, s);
     s.say(*failed);
   }
-  const pattern copy =
-      n == 0 ? pattern() : dynamic_cast<takes_foreign_rows&>(*info.create()).fetch(there);
+  const pattern copy = fetched(there, info);
   s.say("the pattern was copied to the host");
   analyze_rows(read(given_pattern(csr_view{copy.n_rows, copy.row_ptr, copy.col_idx}), w.arrays),
                since, options, w, s, out);
@@ -134,6 +147,12 @@ void analyze_there(const foreign_rows& there, const analysis_options& options, w
 }
 
 }  // namespace
+
+pattern copy_of_device_rows(const given_pattern& a) {
+  const foreign_rows there = rows_there(a);
+  order_there(there);
+  return fetched(there, variant_for_device_rows());
+}
 
 void analyze_rows(const checked_input& in, clock::time_point since, const analysis_options& options,
                   workspace& w, supervision& s, analysis& out) {

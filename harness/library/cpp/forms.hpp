@@ -15,11 +15,15 @@ namespace gsofa::library {
 void analyze_into(const given_pattern& a, const analysis_options& options, workspace& w,
                   cancellation* cancelled_by, analysis& out);
 
-/// analyze(), estimate() and profile() of gsofa.hpp.
+/// analyze(), estimate(), order() and profile() of gsofa.hpp.
 analysis analyze_given(const given_pattern& a, const analysis_options& options);
 fill_estimate estimate_given(const given_pattern& a, const analysis_options& options);
+pattern_order order_given(const given_pattern& a, const order_options& options);
 fill_profile profile_given(const given_pattern& a, std::int32_t cells,
                            const analysis_options& options);
+
+/// A pattern in device memory, copied to the host. Throws analysis_error (unavailable).
+pattern copy_of_device_rows(const given_pattern& a);
 
 /// Analyzes compressed rows on the host or, where it does all, on the device. `since`: when the
 /// reading of the pattern began.

@@ -28,6 +28,8 @@ module gsofa
   ! gsofa_stage
   integer(c_int), parameter :: GSOFA_STAGE_CHECK = 0, GSOFA_STAGE_MATCH = 1, GSOFA_STAGE_ORDER = 2, &
     GSOFA_STAGE_PERMUTE = 3, GSOFA_STAGE_ANALYZE = 4, GSOFA_STAGE_OUTPUT = 5
+  ! gsofa_tree_layout
+  integer(c_int), parameter :: GSOFA_TREE_BY_LEVEL = 0, GSOFA_TREE_NESTED = 1
 
   type, bind(c) :: gsofa_pattern
     integer(c_int64_t) :: n = 0
@@ -133,6 +135,22 @@ module gsofa
     real(c_double) :: setup_seconds = 0
     real(c_double) :: analysis_seconds = 0
     real(c_double) :: output_seconds = 0
+  end type
+
+  type, bind(c) :: gsofa_order_options
+    integer(c_size_t) :: size = 0
+    integer(c_int) :: device = 0
+    integer(c_int) :: order = 0
+    integer(c_int) :: threads = 0
+    integer(c_int) :: tree_levels = 0
+    integer(c_int) :: layout = 0
+    type(c_ptr) :: permutation = c_null_ptr
+    type(c_ptr) :: weights = c_null_ptr
+    integer(c_int64_t) :: seed = 0
+    type(c_funptr) :: progress = c_null_funptr
+    type(c_funptr) :: log = c_null_funptr
+    type(c_ptr) :: user = c_null_ptr
+    real(c_double) :: progress_seconds = 0
   end type
 
   type, bind(c) :: gsofa_fill_estimate
@@ -273,6 +291,25 @@ module gsofa
       integer(c_int32_t), intent(in) :: parent(*)
       type(gsofa_range), intent(inout) :: ranges(*)
       integer(c_int32_t), intent(inout) :: count
+    end function
+    subroutine gsofa_order_options_init_sized(options, size) bind(c)
+      import
+      type(gsofa_order_options), intent(inout) :: options
+      integer(c_size_t), value :: size
+    end subroutine
+    integer(c_int) function gsofa_order_pattern(a, options, permutation, tree_sizes) bind(c)
+      import
+      type(gsofa_pattern), intent(in) :: a
+      type(gsofa_order_options), intent(in) :: options
+      integer(c_int32_t), intent(inout) :: permutation(*)
+      type(c_ptr), value :: tree_sizes
+    end function
+    integer(c_int) function gsofa_order_device(a, options, permutation, tree_sizes) bind(c)
+      import
+      type(gsofa_device_pattern), intent(in) :: a
+      type(gsofa_order_options), intent(in) :: options
+      integer(c_int32_t), intent(inout) :: permutation(*)
+      type(c_ptr), value :: tree_sizes
     end function
     integer(c_int) function gsofa_estimate(a, options, out, permutation) bind(c)
       import

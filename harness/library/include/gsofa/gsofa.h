@@ -284,6 +284,47 @@ GSOFA_API gsofa_status gsofa_tree_postorder(int32_t n, const int32_t parent[], i
 GSOFA_API gsofa_status gsofa_relaxed_supernodes(int32_t n, const int32_t parent[], int32_t relax,
                                                 gsofa_range ranges[], int32_t* count);
 
+/// As tree_layout of gsofa.hpp.
+typedef enum gsofa_tree_layout {
+  GSOFA_TREE_BY_LEVEL = 0,  ///< levels of nodes, the deepest first, the root last (cuDSS)
+  GSOFA_TREE_NESTED = 1     ///< left subtree, right subtree, separator (METIS)
+} gsofa_tree_layout;
+
+/// As order_options of gsofa.hpp. Call gsofa_order_options_init() first. Later versions add members
+/// at the end.
+typedef struct gsofa_order_options {
+  size_t size;                       ///< of this structure as the caller compiled it
+  int device;                        ///< a gsofa_device
+  int order;                         ///< a gsofa_order
+  int threads;                       ///< host threads; 0: all
+  int tree_levels;                   ///< of a separator tree; 0: none
+  int layout;                        ///< a gsofa_tree_layout: of the order, if there is a tree
+  const int32_t* permutation;        ///< n entries for GSOFA_ORDER_GIVEN, else NULL
+  const int32_t* weights;            ///< n vertex weights, 1 or more, or NULL
+  int64_t seed;                      ///< of the search; -1: the default of the method
+  gsofa_progress_function progress;  ///< or NULL
+  gsofa_log_function log;            ///< or NULL; the last line names the method
+  void* user;                        ///< for the callbacks
+  double progress_seconds;           ///< between two calls of `progress`
+} gsofa_order_options;
+/// Defaults: automatic device and order, one thread, no tree. Writes `size` bytes.
+GSOFA_API void gsofa_order_options_init_sized(gsofa_order_options* options, size_t size);
+static inline void gsofa_order_options_init(gsofa_order_options* options) {
+  gsofa_order_options_init_sized(options, sizeof(gsofa_order_options));
+}
+/// A fill-reducing order of rows and columns alike, as order() of gsofa.hpp: `permutation` receives
+/// n old indices by new position. With tree_levels > 0, `tree_sizes`, unless it is NULL, receives
+/// the vertices of the 2^tree_levels - 1 nodes of the separator tree by level, the deepest first.
+/// After any failure nothing is written. `options` may be NULL: defaults.
+GSOFA_API gsofa_status gsofa_order_pattern(const gsofa_pattern* a,
+                                           const gsofa_order_options* options,
+                                           int32_t permutation[], int32_t* tree_sizes);
+/// The same for a pattern in device memory, which is copied to the host; `permutation` and
+/// `tree_sizes` are arrays of the host. GSOFA_UNAVAILABLE without a device.
+GSOFA_API gsofa_status gsofa_order_device(const gsofa_device_pattern* a,
+                                          const gsofa_order_options* options, int32_t permutation[],
+                                          int32_t* tree_sizes);
+
 /// Upper bounds for an analysis, as fill_estimate of gsofa.hpp.
 typedef struct gsofa_fill_estimate {
   int64_t nnz_a;

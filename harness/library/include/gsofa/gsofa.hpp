@@ -513,6 +513,58 @@ GSOFA_API fill_estimate estimate(const csr_view& a, const analysis_options& opti
 template <class View>
 fill_estimate estimate(const View& a, const analysis_options& options = {});
 
+/// The position of a separator tree's nodes in an order.
+enum class tree_layout {
+  by_level,  ///< the deepest level from left to right, the level above, ..., the root last (cuDSS)
+  nested,    ///< left subtree, right subtree, separator (METIS)
+};
+
+/// Maximum of order_options::tree_levels.
+inline constexpr int most_tree_levels = 24;
+
+/// What a caller requests of order().
+struct order_options {
+  order_method method = order_method::automatic;
+  /// automatic: a CUDA device for order_method::automatic and 20,000 or more rows, else the host
+  compute_device device = compute_device::automatic;
+  int threads = 1;                              ///< host threads; 0: all
+  std::span<const std::int32_t> permutation{};  ///< for order_method::given, as analysis_options
+  /// n vertex weights, 1 or more, with a sum below 2^31; empty: all are 1. With weights, the order
+  /// is nested_dissection with separators of small weight; methods other than automatic and
+  /// nested_dissection refuse them.
+  std::span<const std::int32_t> weights{};
+  std::int64_t seed = -1;  ///< of the search; -1: the default of the method
+  /// Levels of a full binary separator tree, which has 2^tree_levels - 1 nodes: domains in its
+  /// leaves, separators above. 0: no tree.
+  int tree_levels = 0;
+  tree_layout layout = tree_layout::by_level;                ///< of the order, if there is a tree
+  std::function<bool(const analysis_progress&)> progress{};  ///< as analysis_options
+  double progress_seconds = 0.1;
+  std::function<void(const std::string&)> log{};
+};
+
+/// A fill-reducing order of A + A^T.
+struct pattern_order {
+  std::int32_t n = 0;
+  std::vector<std::int32_t> permutation;  ///< n; old index by new position
+  /// Vertices of each node of the separator tree, by level from the deepest to the root, each level
+  /// from left to right, as cuDSS and METIS_NodeNDP take and give them. A node may be empty. No
+  /// entry of A + A^T joins the two subtrees of a node. Empty without a tree.
+  std::vector<std::int32_t> tree_sizes;
+  std::string method;  ///< as analysis::order
+  std::string
+      fallback;        ///< why the host computed the order after a failure of a device; else empty
+  double seconds = 0;  ///< without the check of the pattern
+};
+
+/// A fill-reducing order of rows and columns alike, without a symbolic factorization. No rows are
+/// matched, and a diagonal entry changes nothing. The fill is that of analyze() with the same
+/// method, but the order is not postordered. `a` may hold one triangle of a symmetric matrix or all
+/// of it. A pattern in device memory is copied to the host first. Throws as analyze() does.
+GSOFA_API pattern_order order(const csr_view& a, const order_options& options = {});
+template <class View>
+pattern_order order(const View& a, const order_options& options = {});
+
 /// An algorithm of this build.
 struct variant_description {
   std::string name;

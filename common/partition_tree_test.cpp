@@ -1,4 +1,4 @@
-#include "variants/peers/partition_tree.hpp"
+#include "common/partition_tree.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include "harness/check/test_patterns.hpp"
 
 using namespace gsofa;
-using namespace gsofa::peers;
+using namespace gsofa::partition;
 
 namespace {
 

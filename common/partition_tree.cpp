@@ -1,4 +1,4 @@
-#include "variants/peers/partition_tree.hpp"
+#include "common/partition_tree.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "common/etree_separators.hpp"
 #include "common/preprocess.hpp"
-#include "variants/peers/separator_tree.hpp"
 
-namespace gsofa::peers {
+namespace gsofa::partition {
 
 namespace {
 
@@ -240,4 +240,4 @@ std::vector<index_t> leaves_first(std::span<const index_t> sizes, int levels, no
   return out;
 }
 
-}  // namespace gsofa::peers
+}  // namespace gsofa::partition

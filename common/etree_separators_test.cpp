@@ -1,4 +1,4 @@
-#include "variants/peers/separator_tree.hpp"
+#include "common/etree_separators.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,7 @@
 #include "common/ordering.hpp"
 #include "common/pattern.hpp"
 
-namespace gsofa::peers {
+namespace gsofa::partition {
 
 /// The position of a node's vertices in the order of a partition_tree.
 enum class tree_layout {
@@ -49,7 +49,7 @@ constexpr std::size_t node_place(int levels, int depth, std::size_t k) {
 /// for m nodes. Throws input_error unless 1 <= levels <= most_levels.
 partition_tree binary_tree(const ordering& o, int levels, tree_layout layout);
 
-/// A tree for any order of a square pattern, from its elimination tree (separator_tree.hpp).
+/// A tree for any order of a square pattern, from its elimination tree (etree_separators.hpp).
 /// Vertices are renumbered by a postorder, which changes no fill of A + A^T. Errors as above.
 partition_tree tree_of_etree(const pattern_view& a, std::span<const index_t> order, int levels,
                              tree_layout layout);
@@ -63,4 +63,4 @@ offset_t crossing_entries(const pattern_view& a, const partition_tree& t);
 std::vector<index_t> arranged(std::span<const index_t> leaves_first, int levels, node_order to);
 std::vector<index_t> leaves_first(std::span<const index_t> sizes, int levels, node_order from);
 
-}  // namespace gsofa::peers
+}  // namespace gsofa::partition

@@ -1,0 +1,133 @@
+// order(): a fill-reducing order alone, with its separator tree.
+
+#include <string>
+#include <utility>
+
+#include "common/partition_tree.hpp"
+#include "common/preprocess.hpp"
+#include "harness/library/cpp/clock.hpp"
+#include "harness/library/cpp/elimination_input.hpp"
+#include "harness/library/cpp/errors.hpp"
+#include "harness/library/cpp/forms.hpp"
+#include "harness/library/cpp/options.hpp"
+
+namespace gsofa::library {
+
+namespace {
+
+static_assert(partition::most_levels == most_tree_levels);
+
+/// The members of an order_options that analyze() has too.
+analysis_options shared_options(const order_options& o) {
+  analysis_options a;
+  a.device = o.device;
+  a.threads = o.threads;
+  a.order = o.method;
+  a.permutation = o.permutation;
+  a.progress = o.progress;
+  a.progress_seconds = o.progress_seconds;
+  a.log = o.log;
+  return a;
+}
+
+void check_order_options(const order_options& o, const analysis_options& shared, index_t n) {
+  check_options(shared, n);
+  if (o.seed < -1) throw invalid_input("seed: " + std::to_string(o.seed) + " is not -1 or more");
+  if (o.tree_levels < 0 || o.tree_levels > most_tree_levels) {
+    throw invalid_input("tree_levels: " + std::to_string(o.tree_levels) + " is not in [0, " +
+                        std::to_string(most_tree_levels) + "]");
+  }
+  if (o.layout != tree_layout::by_level && o.layout != tree_layout::nested) {
+    throw invalid_input("layout: " + std::to_string(static_cast<int>(o.layout)) +
+                        " is no tree_layout");
+  }
+  if (!o.weights.empty() && o.method != order_method::automatic &&
+      o.method != order_method::nested_dissection) {
+    throw invalid_input("weights: only the orders automatic and nested_dissection take them");
+  }
+}
+
+bool may_use_device(const order_options& o) {
+  const auto reason = info_of_device_order().unavailable();
+  if (reason && o.device == compute_device::gpu) {
+    throw analysis_error(failure::unavailable, std::string(device_order) + ": " + *reason);
+  }
+  return !reason && o.device != compute_device::cpu;
+}
+
+ordering weighted_order(const pattern_view& a, const order_options& o, supervision& s) {
+  const order_request request = *find_order(order_name(order_method::nested_dissection));
+  ordering found = request.info->compute(a, {.options = request.options,
+                                             .seed = o.seed,
+                                             .threads = host_threads(shared_options(o)),
+                                             .host_only = true,
+                                             .weights = o.weights,
+                                             .stop = &s.stop});
+  found.method = request.info->name;
+  return found;
+}
+
+ordering find_order(const pattern_view& a, const order_options& o, const analysis_options& shared,
+                    supervision& s, pattern_order& out) {
+  const std::string name = order_name(o.method);
+  if (o.method == order_method::given) {
+    return {.order = {o.permutation.begin(), o.permutation.end()}, .method = name, .library = {}};
+  }
+  if (o.method == order_method::natural || a.n_rows == 0) {
+    return {.order = identity_order(a.n_rows), .method = name, .library = {}};
+  }
+  if (!o.weights.empty()) return weighted_order(a, o, s);
+  const bool on_device = may_use_device(o);
+  return order_for(a, shared, o.seed, on_device, s, [&](const std::string& reason) {
+    s.say(reason);
+    out.fallback = reason;
+  });
+}
+
+/// Sets the order and the tree of `out`.
+void give_order(const pattern_view& a, const order_options& o, ordering found, pattern_order& out) {
+  out.method = std::move(found.method);
+  if (o.tree_levels == 0) {
+    out.permutation = std::move(found.order);
+    return;
+  }
+  const auto layout = o.layout == tree_layout::nested ? partition::tree_layout::nested
+                                                      : partition::tree_layout::by_level;
+  partition::partition_tree tree =
+      found.separators.empty() ? partition::tree_of_etree(a, found.order, o.tree_levels, layout)
+                               : partition::binary_tree(found, o.tree_levels, layout);
+  out.permutation = std::move(tree.order);
+  out.tree_sizes = std::move(tree.size);
+}
+
+void order_rows(const checked_input& in, const order_options& o, const analysis_options& shared,
+                supervision& s, pattern_order& out) {
+  check_order_options(o, shared, in.a.n_rows);
+  auto since = clock::now();
+  s.enter(analysis_stage::order);
+  out.n = in.a.n_rows;
+  give_order(in.a, o, find_order(in.a, o, shared, s, out), out);
+  out.seconds = lap(since);
+  s.say("order " + out.method + ": " + std::to_string(out.seconds) + " s");
+}
+
+}  // namespace
+
+pattern_order order_given(const given_pattern& a, const order_options& options) {
+  return reporting([&] {
+    const auto found = left_in_child<pattern_order>();
+    const analysis_options shared = shared_options(options);
+    supervise(shared, [&](supervision& s) {
+      if (a.of == given_pattern::form::device_rows) {
+        const pattern copy = copy_of_device_rows(a);
+        const input_rows rows{given_pattern(csr_view{copy.n_rows, copy.row_ptr, copy.col_idx})};
+        return order_rows(rows.in, options, shared, s, *found);
+      }
+      const input_rows rows(a);
+      order_rows(rows.in, options, shared, s, *found);
+    });
+    return std::move(*found);
+  });
+}
+
+}  // namespace gsofa::library
