@@ -235,6 +235,23 @@ TEST_CASE("an order that the device finds unasked is found whatever is asked for
   }
 }
 
+TEST_CASE("order() takes the device for a large pattern, and only if it may") {
+  std::mt19937_64 engine(43);
+  const pattern a = spread_out(generate("grid5:nx=9,ny=8"), 20000, engine);
+  const auto found = [&](const order_options& o) { return order(view_of(a), o); };
+  const pattern_order by_name = found({.method = order_method::gpu_nested_dissection});
+  CHECK(by_name.permutation == compute_order(a, "gpu_nested_dissection", -1).order);
+  const pattern_order unasked = found({});
+  CHECK(unasked.method == "gpu_nested_dissection");
+  CHECK(unasked.permutation == by_name.permutation);
+  CHECK(found({.device = compute_device::cpu}).method != "gpu_nested_dissection");
+  const pattern_order there =
+      order(device_csr_view{a.n_rows, a.nnz(), a.row_ptr.data(), a.col_idx.data(), nullptr},
+            {.tree_levels = 3});
+  CHECK(there.method == "gpu_nested_dissection");
+  CHECK(there.permutation == found({.tree_levels = 3}).permutation);
+}
+
 TEST_CASE("every order of a diagonal is the natural one") {
   const pattern a = generate("diagonal:n=150");
   for (const std::string& name : available_orders()) {
