@@ -1,0 +1,103 @@
+#include "harness/library/metis/settings.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace gsofa::metis_abi {
+
+namespace {
+
+// Fewer entries are ordered before more threads would have saved time.
+constexpr std::int64_t most_entries_of_one_thread = 100'000;
+
+// The first use of a device creates a CUDA context, which takes longer than the processor's cores
+// take to order a graph with fewer entries.
+constexpr std::int64_t fewest_entries_of_device = 4'000'000;
+
+constexpr std::array<std::pair<std::string_view, order_method>, 7> methods{{
+    {"automatic", order_method::automatic},
+    {"tournament", order_method::tournament},
+    {"amd", order_method::amd},
+    {"amf", order_method::amf},
+    {"nested_dissection", order_method::nested_dissection},
+    {"gpu_nested_dissection", order_method::gpu_nested_dissection},
+    {"metis", order_method::metis},
+}};
+
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void refuse(const char* name, std::string_view value, const char* accepted) {
+  say_once(std::string(name) + " is '" + std::string(value) + "', not " + accepted +
+           ": the default is used");
+}
+
+int usable_processors() {
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof usable, &usable) == 0) return std::max(1, CPU_COUNT(&usable));
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+settings read_settings() {
+  settings out;
+  const std::string_view metis = variable("GSOFA_METIS");
+  out.off = metis == "off";
+  if (!metis.empty() && metis != "on" && !out.off) refuse("GSOFA_METIS", metis, "on or off");
+  out.verbose = variable("GSOFA_VERBOSE") == "1";
+  if (const std::string_view order = variable("GSOFA_ORDER"); !order.empty()) {
+    const auto* const found = std::ranges::find(methods, order, [](auto& m) { return m.first; });
+    if (found != methods.end()) {
+      out.method = found->second;
+    } else {
+      refuse("GSOFA_ORDER", order,
+             "automatic, tournament, amd, amf, nested_dissection, gpu_nested_dissection or metis");
+    }
+  }
+  if (const std::string_view threads = variable("GSOFA_THREADS"); !threads.empty()) {
+    const char* const end = threads.data() + threads.size();
+    const auto [rest, fault] = std::from_chars(threads.data(), end, out.threads);
+    if (fault != std::errc() || rest != end || out.threads < 1) {
+      out.threads = 0;
+      refuse("GSOFA_THREADS", threads, "a number of threads");
+    }
+  }
+  return out;
+}
+
+int threads_for(const settings& s, std::int64_t entries) {
+  if (s.threads > 0) return s.threads;
+  return entries <= most_entries_of_one_thread ? 1 : usable_processors();
+}
+
+compute_device device_for(const settings& s, std::int64_t entries) {
+  if (s.method == order_method::gpu_nested_dissection) return compute_device::gpu;
+  return entries < fewest_entries_of_device ? compute_device::cpu : compute_device::automatic;
+}
+
+void say(const std::string& text) {
+  const std::string line = "gsofa: " + text + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+void say_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::scoped_lock lock(mutex);
+  if (said.insert(text).second) say(text);
+}
+
+}  // namespace gsofa::metis_abi
