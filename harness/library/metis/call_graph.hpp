@@ -44,18 +44,19 @@ std::int64_t seed(const Index* options) {
 }
 
 /// Whether the arguments are a graph: pointers that ascend from the numbering's first number,
-/// neighbours in range, weights of 0 or more. Arrays of another width of idx_t fail at the first
-/// entries of xadj that are not all zero, since the upper half of a 64-bit number stands between
-/// two lower halves.
+/// neighbours in range, weights of 0 or more. Arrays of the other width of idx_t fail at the first
+/// number of xadj that is not zero: read as 32 bits, a zero follows it, the upper half of 64 bits;
+/// read as 64 bits, the difference to the number before it is 2^32 or more.
 template <class Index>
 bool is_graph(const call_arguments<Index>& a) {
   if (a.n < 0 || a.n >= std::numeric_limits<std::int32_t>::max() || a.xadj == nullptr) return false;
   const Index base = numbering(a.options);
   if (a.xadj[0] != base) return false;
-  // n rows have fewer than n entries each, and repetitions would be a matter of a few.
-  constexpr std::int64_t most_entries = std::int64_t{1} << 40;
+  // Repeated neighbours are admitted. Halves of two numbers of 32 bits that are read as one of 64
+  // bits are more than that.
+  const std::int64_t most_neighbours = 2 * std::int64_t{a.n};
   for (Index i = 0; i < a.n; ++i) {
-    if (a.xadj[i + 1] < a.xadj[i] || a.xadj[i + 1] > most_entries) return false;
+    if (a.xadj[i + 1] < a.xadj[i] || a.xadj[i + 1] - a.xadj[i] > most_neighbours) return false;
   }
   const auto entries = static_cast<std::size_t>(a.xadj[a.n] - base);
   if (entries > 0 && a.adjncy == nullptr) return false;

@@ -22,15 +22,8 @@
 
 #include "gsofa/gsofa.hpp"
 #include "harness/library/metis/call_graph.hpp"
+#include "harness/library/metis/metis_functions.hpp"
 #include "harness/library/metis/settings.hpp"
-
-#if GSOFA_METIS_INDEX_BITS == 64
-using idx_t = std::int64_t;
-#else
-using idx_t = std::int32_t;
-#endif
-
-#define GSOFA_METIS_EXPORT extern "C" [[gnu::visibility("default")]]
 
 // Four more names by which Fortran calls a function.
 #define GSOFA_FORTRAN_NAMES(function, upper, lower)                         \
@@ -39,13 +32,6 @@ using idx_t = std::int32_t;
   GSOFA_METIS_EXPORT [[gnu::alias(#function)]] decltype(function) lower##_; \
   GSOFA_METIS_EXPORT [[gnu::alias(#function)]] decltype(function) lower##__
 
-GSOFA_METIS_EXPORT int METIS_NodeND(idx_t* nvtxs, idx_t* xadj, idx_t* adjncy, idx_t* vwgt,
-                                    idx_t* options, idx_t* perm, idx_t* iperm);
-GSOFA_METIS_EXPORT int METIS_NodeNDP(idx_t nvtxs, idx_t* xadj, idx_t* adjncy, idx_t* vwgt,
-                                     idx_t npes, idx_t* options, idx_t* perm, idx_t* iperm,
-                                     idx_t* sizes);
-GSOFA_METIS_EXPORT int METIS_SetDefaultOptions(idx_t* options);
-GSOFA_METIS_EXPORT int METIS_Free(void* block);
 GSOFA_FORTRAN_NAMES(METIS_NodeND, METIS_NODEND, metis_nodend);
 GSOFA_FORTRAN_NAMES(METIS_SetDefaultOptions, METIS_SETDEFAULTOPTIONS, metis_setdefaultoptions);
 GSOFA_FORTRAN_NAMES(METIS_Free, METIS_FREE, metis_free);
@@ -155,7 +141,11 @@ void order_graph(const order_call& c, const settings& s) {
   const call_graph<idx_t> g(c.arguments);
   const std::vector<std::int32_t> weights = order_weights(c.arguments);
   order_options o;
-  o.method = weights.empty() ? s.method : order_method::nested_dissection;
+  o.method = s.method;
+  // The tree of a caller comes from dissections, and only they take weights.
+  if (!weights.empty() || (c.tree_levels > 0 && s.method == order_method::automatic)) {
+    o.method = order_method::nested_dissection;
+  }
   o.device = weights.empty() ? device_for(s, g.entries()) : compute_device::cpu;
   o.threads = threads_for(s, g.entries());
   o.weights = weights;

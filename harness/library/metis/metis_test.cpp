@@ -1,0 +1,531 @@
+// libgsofa_metis and libgsofa_metis64 as a program has them that links them before METIS. Compiled
+// once for each width of idx_t (GSOFA_METIS_INDEX_BITS). The suites run in processes of their own:
+// `alone` without another METIS, `next` with a METIS of this width behind the drop-in, `other` with
+// one of the other width (GSOFA_NEXT_METIS, GSOFA_OTHER_METIS).
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gsofa/gsofa.hpp"
+#include "harness/library/metis/metis_functions.hpp"
+#ifdef GSOFA_FAILING_MALLOC
+#include "harness/testing/failing_malloc.hpp"
+#endif
+
+namespace {
+
+constexpr int ok = 1, error_input = -2, error_memory = -3;
+constexpr idx_t untouched = 77;
+
+struct test_graph {
+  std::vector<idx_t> xadj{0}, adjncy;
+  [[nodiscard]] idx_t n() const { return static_cast<idx_t>(xadj.size()) - 1; }
+};
+
+// A grid of nx columns and ny rows; vertex y nx + x.
+test_graph grid(idx_t nx, idx_t ny) {
+  test_graph g;
+  for (idx_t v = 0; v < nx * ny; ++v) {
+    if (v >= nx) g.adjncy.push_back(v - nx);
+    if (v % nx != 0) g.adjncy.push_back(v - 1);
+    if (v % nx != nx - 1) g.adjncy.push_back(v + 1);
+    if (v + nx < nx * ny) g.adjncy.push_back(v + nx);
+    g.xadj.push_back(static_cast<idx_t>(g.adjncy.size()));
+  }
+  return g;
+}
+
+struct options_array {
+  std::array<idx_t, 40> value{};
+  options_array() { METIS_SetDefaultOptions(value.data()); }
+};
+
+struct answer {
+  int status = 0;
+  std::vector<idx_t> perm, iperm, sizes;
+  bool operator==(const answer&) const = default;
+};
+
+answer empty_answer(const test_graph& g, idx_t parts = 1) {
+  const auto n = static_cast<std::size_t>(g.n());
+  return {0, std::vector<idx_t>(n, untouched), std::vector<idx_t>(n, untouched),
+          std::vector<idx_t>(static_cast<std::size_t>(2 * parts - 1), untouched)};
+}
+
+answer nodend(test_graph g, std::vector<idx_t> weights = {}, idx_t* options = nullptr) {
+  answer out = empty_answer(g);
+  idx_t n = g.n();
+  out.status =
+      METIS_NodeND(&n, g.xadj.data(), g.adjncy.data(), weights.empty() ? nullptr : weights.data(),
+                   options, out.perm.data(), out.iperm.data());
+  return out;
+}
+
+answer nodendp(test_graph g, idx_t parts, std::vector<idx_t> weights = {}) {
+  answer out = empty_answer(g, parts);
+  out.status = METIS_NodeNDP(g.n(), g.xadj.data(), g.adjncy.data(),
+                             weights.empty() ? nullptr : weights.data(), parts, nullptr,
+                             out.perm.data(), out.iperm.data(), out.sizes.data());
+  return out;
+}
+
+bool is_order(const answer& a, idx_t base = 0) {
+  std::vector<idx_t> sorted = a.perm;
+  std::ranges::sort(sorted);
+  for (std::size_t k = 0; k < sorted.size(); ++k) {
+    if (sorted[k] != static_cast<idx_t>(k) + base) return false;
+    if (a.iperm[static_cast<std::size_t>(a.perm[k] - base)] != sorted[k]) return false;
+  }
+  return a.status == ok;
+}
+
+double operations(const test_graph& g, const answer& a) {
+  const std::vector<std::int32_t> order(a.perm.begin(), a.perm.end());
+  return gsofa::estimate(
+             gsofa::basic_csr_view<idx_t, idx_t>{g.n(), g.xadj, g.adjncy},
+             {.match = false, .order = gsofa::order_method::given, .permutation = order})
+      .flops;
+}
+
+// Entries between two nodes of the tree of which neither is above the other: METIS lists nodes by
+// level from the deepest, each level from left to right, and numbers left subtree, right subtree,
+// separator. The weight of a node is the sum of its vertices' weights.
+int crossing_entries(const test_graph& g, const answer& a, const std::vector<idx_t>& weights = {}) {
+  const std::size_t nodes = a.sizes.size();
+  std::vector<std::size_t> node_of(static_cast<std::size_t>(g.n()));
+  std::size_t next = 0;
+  // Nodes as in a heap: 1 is the root, 2 k and 2 k + 1 are the children of k.
+  const auto visit = [&](const auto& self, std::size_t k) -> void {
+    if (2 * k <= nodes) {
+      self(self, 2 * k);
+      self(self, 2 * k + 1);
+    }
+    // METIS: the root is last, and of two children the left one is first.
+    std::size_t depth_begin = 1;
+    while (2 * depth_begin <= k) depth_begin *= 2;
+    idx_t left = a.sizes[nodes + 1 - 2 * depth_begin + (k - depth_begin)];
+    while (left > 0) {
+      const auto v = static_cast<std::size_t>(a.perm[next++]);
+      node_of[v] = k;
+      left -= weights.empty() ? 1 : weights[v];
+    }
+    REQUIRE(left == 0);
+  };
+  visit(visit, 1);
+  REQUIRE(next == node_of.size());
+  int crossing = 0;
+  for (std::size_t v = 0; v < node_of.size(); ++v) {
+    for (idx_t p = g.xadj[v]; p < g.xadj[v + 1]; ++p) {
+      std::size_t i = node_of[v], j = node_of[static_cast<std::size_t>(g.adjncy[p])];
+      while (i > j) i /= 2;
+      while (j > i) j /= 2;
+      crossing += i != j;
+    }
+  }
+  return crossing;
+}
+
+struct environment {
+  const char* name;
+  environment(const char* n, const char* value) : name(n) { setenv(name, value, 1); }
+  environment(const environment&) = delete;
+  environment& operator=(const environment&) = delete;
+  ~environment() { unsetenv(name); }
+};
+
+// Runs `body` in a process of its own; what it writes to stderr.
+std::string stderr_of(const std::function<void()>& body) {
+  std::array<int, 2> ends{};
+  REQUIRE(pipe(ends.data()) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], 2);
+    close(ends[0]);
+    body();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (ssize_t got = 0; (got = read(ends[0], buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  return text;
+}
+
+int lines_with(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t p = text.find(part); p != std::string::npos; p = text.find(part, p + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("alone");
+
+TEST_CASE("an order and its inverse, numbered from 0 and from 1, with and without options") {
+  const test_graph g = grid(30, 20);
+  const answer plain = nodend(g);
+  CHECK(is_order(plain));
+  CHECK(operations(g, plain) < 200'000);
+  options_array options;
+  CHECK(nodend(g, {}, options.value.data()) == plain);
+  // METIS 5.1 and 5.2 have the numbering at different places.
+  for (const std::size_t place : {17, 18}) {
+    test_graph from_one = g;
+    for (auto* part : {&from_one.xadj, &from_one.adjncy}) {
+      for (idx_t& v : *part) ++v;
+    }
+    options_array numbered;
+    numbered.value[place] = 1;
+    const answer same = nodend(from_one, {}, numbered.value.data());
+    CHECK(is_order(same, 1));
+    CHECK(std::ranges::equal(same.perm, plain.perm, {}, [](idx_t v) { return v - 1; }));
+  }
+  test_graph nothing;
+  CHECK(nodend(nothing).status == ok);
+  CHECK(is_order(nodend({.xadj = {0, 0, 0, 0}, .adjncy = {}})));
+}
+
+TEST_CASE("the same arguments give the same order, the seed another one") {
+  const environment order("GSOFA_ORDER", "nested_dissection");
+  const test_graph g = grid(60, 60);
+  const answer plain = nodend(g);
+  CHECK(nodend(g) == plain);
+  options_array options;
+  options.value[8] = 5;
+  const answer seeded = nodend(g, {}, options.value.data());
+  CHECK(is_order(seeded));
+  CHECK(seeded.perm != plain.perm);
+  for (const char* threads : {"1", "3"}) {
+    const environment set("GSOFA_THREADS", threads);
+    CHECK(nodend(g) == plain);
+  }
+}
+
+TEST_CASE("separators have small weight") {
+  const test_graph g = grid(31, 31);
+  std::vector<idx_t> weights(961, 1);
+  // Heavy columns and rows in the middle, where separators of equal parts would be.
+  for (idx_t k = 0; k < 31; ++k) {
+    for (const idx_t v : {15 + 31 * k, 15 * 31 + k}) weights[static_cast<std::size_t>(v)] = 40;
+  }
+  const answer plain = nodendp(g, 2);
+  const answer weighted = nodendp(g, 2, weights);
+  CHECK(is_order(weighted));
+  CHECK(crossing_entries(g, weighted, weights) == 0);
+  idx_t weight_of_plain = 0;
+  for (auto v = plain.perm.end() - plain.sizes[2]; v != plain.perm.end(); ++v) {
+    weight_of_plain += weights[static_cast<std::size_t>(*v)];
+  }
+  CHECK(weighted.sizes[2] < 200);
+  CHECK(weighted.sizes[2] < weight_of_plain);
+  CHECK(nodend(g, std::vector<idx_t>(961, 7)) == nodend(g));
+  // 0 and large weights are weights too.
+  weights[3] = 0;
+  weights[4] = std::numeric_limits<idx_t>::max() / 2;
+  CHECK(is_order(nodend(g, weights)));
+}
+
+TEST_CASE("the tree of METIS_NodeNDP") {
+  for (const test_graph& g : {grid(40, 25), grid(3, 2), grid(1, 1), grid(200, 1)}) {
+    for (const idx_t parts : {2, 4, 16}) {
+      CAPTURE(g.n());
+      CAPTURE(parts);
+      const answer a = nodendp(g, parts);
+      REQUIRE(is_order(a));
+      CHECK(std::accumulate(a.sizes.begin(), a.sizes.end(), idx_t{0}) == g.n());
+      CHECK(crossing_entries(g, a) == 0);
+    }
+  }
+  const answer a = nodendp(grid(40, 25), 4);
+  CHECK(a.sizes[6] <= 30);
+  for (const std::size_t leaf : {0, 1, 2, 3}) CHECK(a.sizes[leaf] > 150);
+  // METIS writes no size of a tree of one node.
+  const answer one = nodendp(grid(40, 25), 1);
+  CHECK(is_order(one));
+  CHECK(one.sizes[0] == untouched);
+}
+
+TEST_CASE("what is no graph is an error of the input, and nothing is written") {
+  const test_graph g = grid(6, 5);
+  const auto refused = [&](const test_graph& wrong, std::vector<idx_t> weights = {}) {
+    answer nothing = empty_answer(wrong);
+    nothing.status = error_input;
+    CHECK(nodend(wrong, std::move(weights)) == nothing);
+  };
+  test_graph wrong = g;
+  wrong.xadj[0] = 1;
+  refused(wrong);
+  wrong = g;
+  wrong.xadj[3] = wrong.xadj[2] - 1;
+  refused(wrong);
+  for (const idx_t target : {-1, 30, 1 << 30}) {
+    wrong = g;
+    wrong.adjncy[7] = target;
+    refused(wrong);
+  }
+  std::vector<idx_t> weights(30, 1);
+  weights[29] = -1;
+  refused(g, weights);
+  options_array from_one;
+  from_one.value[17] = 1;
+  CHECK(nodend(g, {}, from_one.value.data()).status == error_input);
+  idx_t n = 30;
+  test_graph own = g;
+  std::vector<idx_t> order(30);
+  CHECK(METIS_NodeND(nullptr, own.xadj.data(), own.adjncy.data(), nullptr, nullptr, order.data(),
+                     order.data()) == error_input);
+  CHECK(METIS_NodeND(&n, nullptr, own.adjncy.data(), nullptr, nullptr, order.data(),
+                     order.data()) == error_input);
+  CHECK(METIS_NodeND(&n, own.xadj.data(), nullptr, nullptr, nullptr, order.data(), order.data()) ==
+        error_input);
+  CHECK(METIS_NodeND(&n, own.xadj.data(), own.adjncy.data(), nullptr, nullptr, nullptr, nullptr) ==
+        error_input);
+  n = -1;
+  CHECK(METIS_NodeND(&n, own.xadj.data(), own.adjncy.data(), nullptr, nullptr, order.data(),
+                     order.data()) == error_input);
+  CHECK(nodendp(g, 3).status == error_input);
+  CHECK(nodendp(g, 4).status == ok);
+}
+
+TEST_CASE("arrays of the other width are refused without a read beyond their end") {
+  using other_idx = std::conditional_t<sizeof(idx_t) == 4, std::int64_t, std::int32_t>;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* const memory = static_cast<char*>(
+      mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(memory != MAP_FAILED);
+  REQUIRE(mprotect(memory + 2 * page, page, PROT_NONE) == 0);
+  for (const idx_t isolated : {0, 1, 2, 5}) {
+    CAPTURE(isolated);
+    test_graph g = grid(8, 8);
+    g.xadj.insert(g.xadj.begin(), static_cast<std::size_t>(isolated), 0);
+    std::vector<other_idx> adjncy(g.adjncy.begin(), g.adjncy.end());
+    auto* const xadj = reinterpret_cast<other_idx*>(memory + 2 * page) - g.xadj.size();
+    std::ranges::copy(g.xadj, xadj);
+    std::array<other_idx, 2> n{static_cast<other_idx>(g.n()), 0};
+    std::vector<std::int64_t> order(g.xadj.size(), untouched);
+    CHECK(METIS_NodeND(reinterpret_cast<idx_t*>(n.data()), reinterpret_cast<idx_t*>(xadj),
+                       reinterpret_cast<idx_t*>(adjncy.data()), nullptr, nullptr,
+                       reinterpret_cast<idx_t*>(order.data()),
+                       reinterpret_cast<idx_t*>(order.data())) == error_input);
+    CHECK(std::ranges::all_of(order, [](std::int64_t v) { return v == untouched; }));
+  }
+  munmap(memory, 3 * page);
+}
+
+TEST_CASE("threads may call at the same time, and rand() is the caller's") {
+  const environment order("GSOFA_ORDER", "nested_dissection");
+  const test_graph g = grid(50, 50);
+  const answer expected = nodend(g);
+  std::srand(5);
+  const int drawn = std::rand();
+  std::srand(5);
+  std::array<bool, 4> same{};
+  {
+    std::vector<std::jthread> threads;
+    for (bool& one : same) {
+      threads.emplace_back([&] {
+        one = true;
+        for (int k = 0; k < 5; ++k) one = one && nodend(g) == expected;
+      });
+    }
+  }
+  CHECK(std::ranges::all_of(same, std::identity()));
+  CHECK(std::rand() == drawn);
+}
+
+TEST_CASE("what the environment says") {
+  const test_graph g = grid(20, 20);
+  const std::string text = stderr_of([&] {
+    const environment verbose("GSOFA_VERBOSE", "1");
+    const environment order("GSOFA_ORDER", "amd");
+    options_array options;
+    options.value[12] = 0;
+    for (int k = 0; k < 2; ++k) static_cast<void>(nodend(g, {}, options.value.data()));
+    const environment unknown("GSOFA_ORDER", "fast");
+    const environment none("GSOFA_THREADS", "0");
+    for (int k = 0; k < 2; ++k) static_cast<void>(nodend(g));
+  });
+  CHECK(lines_with(text, "gsofa: METIS_NodeND: n 400, 1520 entries, ") == 4);
+  CHECK(lines_with(text, ", amd, cpu, threads 1, ") == 2);
+  CHECK(lines_with(text, "METIS_NodeND ignores options of METIS: 12=0\n") == 1);
+  CHECK(lines_with(text, "gsofa: GSOFA_ORDER is 'fast', not automatic, ") == 1);
+  CHECK(lines_with(text, "gsofa: GSOFA_THREADS is '0', not a number of threads") == 1);
+  const environment off("GSOFA_METIS", "off");
+  CHECK(stderr_of([&] {
+          if (nodend(g).status != error_input) _exit(1);
+        }) == "gsofa: METIS_NodeND: GSOFA_METIS is off, and there is no other METIS to call\n");
+}
+
+TEST_CASE("a program's own names by Fortran") {
+  test_graph g = grid(9, 7);
+  const answer expected = nodend(g);
+  for (const char* name : {"METIS_NODEND", "metis_nodend", "metis_nodend_", "metis_nodend__"}) {
+    CAPTURE(name);
+    const auto function = reinterpret_cast<decltype(METIS_NodeND)*>(dlsym(RTLD_DEFAULT, name));
+    REQUIRE((function != nullptr));
+    idx_t n = g.n();
+    answer out = empty_answer(g);
+    out.status = function(&n, g.xadj.data(), g.adjncy.data(), nullptr, nullptr, out.perm.data(),
+                          out.iperm.data());
+    CHECK(out == expected);
+  }
+  CHECK(METIS_Free(std::malloc(8)) == ok);
+}
+
+#ifdef GSOFA_FAILING_MALLOC
+TEST_CASE("where memory is short nothing is written") {
+  const environment order("GSOFA_ORDER", "nested_dissection");
+  enum : int { right = 10, refused = 20, never_failed = 30, wrong = 40 };
+  const test_graph g = grid(12, 11);
+  const answer expected = nodendp(g, 4);
+  const auto call_with_failing = [&](long k) {
+    test_graph own = g;
+    answer out = empty_answer(g, 4);
+    fail_allocations(k, k);
+    out.status = METIS_NodeNDP(own.n(), own.xadj.data(), own.adjncy.data(), nullptr, 4, nullptr,
+                               out.perm.data(), out.iperm.data(), out.sizes.data());
+    const long made = allocations_made();
+    fail_allocations(0, 0);
+    if (out == expected) return made < k ? never_failed : right;
+    answer nothing = empty_answer(g, 4);
+    nothing.status = error_memory;
+    return out == nothing ? refused : wrong;
+  };
+  int times_refused = 0, end = 0;
+  for (long k = 1; end != never_failed; ++k) {
+    CAPTURE(k);
+    end = call_with_failing(k);
+    CHECK((end == right || end == refused || end == never_failed));
+    times_refused += end == refused;
+    REQUIRE(k < 10000);
+  }
+  CHECK(times_refused > 20);
+}
+#endif
+
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("next");
+
+namespace {
+// The orders of the METIS behind the drop-in, called by it and without it.
+answer order_of(void* library, test_graph g) {
+  const auto function = reinterpret_cast<decltype(METIS_NodeND)*>(dlsym(library, "METIS_NodeND"));
+  REQUIRE((function != nullptr));
+  options_array options;
+  idx_t n = g.n();
+  answer out = empty_answer(g);
+  out.status = function(&n, g.xadj.data(), g.adjncy.data(), nullptr, options.value.data(),
+                        out.perm.data(), out.iperm.data());
+  return out;
+}
+}  // namespace
+
+TEST_CASE(
+    "the METIS behind the drop-in is called if the drop-in is off, and for what is no graph") {
+  void* const library = dlopen(GSOFA_NEXT_METIS, RTLD_NOW | RTLD_GLOBAL);
+  REQUIRE(library != nullptr);
+  const test_graph g = grid(25, 25);
+  const answer expected = order_of(library, g);
+  REQUIRE(is_order(expected));
+  options_array options;
+  CHECK(options.value[7] == -1);
+  const answer own = nodend(g, {}, options.value.data());
+  CHECK(is_order(own));
+  CHECK(own != expected);
+  CHECK(operations(g, own) < 1.3 * operations(g, expected));
+  {
+    const environment off("GSOFA_METIS", "off");
+    CHECK(nodend(g, {}, options.value.data()) == expected);
+  }
+  CHECK(nodend(g, {}, options.value.data()) == own);
+  // Arguments that METIS takes and the drop-in does not.
+  if (sizeof(idx_t) == 8) {
+    CHECK(nodend(g, std::vector<idx_t>(625, -1), options.value.data()) == expected);
+  } else {
+    CHECK(is_order(nodendp(g, 3)));
+  }
+}
+
+TEST_CASE("the order metis is that of METIS") {
+  if (!gsofa::has_metis() || sizeof(idx_t) != 4) return;
+  void* const library = dlopen(GSOFA_NEXT_METIS, RTLD_NOW | RTLD_GLOBAL);
+  REQUIRE(library != nullptr);
+  const environment order("GSOFA_ORDER", "metis");
+  const test_graph g = grid(25, 25);
+  CHECK(nodend(g) == order_of(library, g));
+}
+
+TEST_CASE("METIS_NodeNDP of METIS has that tree too") {
+  if (sizeof(idx_t) != 4) return;
+  REQUIRE(dlopen(GSOFA_NEXT_METIS, RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  const environment off("GSOFA_METIS", "off");
+  const test_graph g = grid(40, 25);
+  std::vector<idx_t> weights(1000);
+  for (std::size_t v = 0; v < 1000; ++v) weights[v] = static_cast<idx_t>(1 + v % 3);
+  for (const idx_t parts : {2, 4, 8}) {
+    const answer plain = nodendp(g, parts);
+    REQUIRE(is_order(plain));
+    CHECK(crossing_entries(g, plain) == 0);
+    const answer weighted = nodendp(g, parts, weights);
+    CHECK(crossing_entries(g, weighted, weights) == 0);
+  }
+}
+
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("other");
+
+TEST_CASE("a METIS of the other width behind the drop-in is always called") {
+  using other_idx = std::conditional_t<sizeof(idx_t) == 4, std::int64_t, std::int32_t>;
+  void* const library = dlopen(GSOFA_OTHER_METIS, RTLD_NOW | RTLD_GLOBAL);
+  REQUIRE(library != nullptr);
+  std::array<other_idx, 41> options{};
+  options[40] = 12345;
+  METIS_SetDefaultOptions(reinterpret_cast<idx_t*>(options.data()));
+  CHECK(options[39] == -1);
+  CHECK(options[40] == 12345);
+  const test_graph g = grid(25, 25);
+  std::vector<other_idx> xadj(g.xadj.begin(), g.xadj.end());
+  std::vector<other_idx> adjncy(g.adjncy.begin(), g.adjncy.end());
+  const auto call = [&](auto* function) {
+    std::vector<other_idx> order(1250, untouched);
+    other_idx n = 625;
+    const auto as = [](other_idx* p) { return reinterpret_cast<idx_t*>(p); };
+    CHECK(function(as(&n), as(xadj.data()), as(adjncy.data()), nullptr, as(options.data()),
+                   as(order.data()), as(order.data() + 625)) == ok);
+    return order;
+  };
+  const auto expected =
+      call(reinterpret_cast<decltype(METIS_NodeND)*>(dlsym(library, "METIS_NodeND")));
+  CHECK(call(&METIS_NodeND) == expected);
+  std::vector<other_idx> sorted(expected.begin(), expected.begin() + 625);
+  std::ranges::sort(sorted);
+  CHECK(sorted.back() == 624);
+}
+
+TEST_SUITE_END();
