@@ -31,7 +31,23 @@ if(SUPERLU_DIST)
     message(FATAL_ERROR "the component gsofa_superlu has ${drop_in}")
   endif()
 endif()
+expect(0 out ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/metis --component gsofa_metis)
+file(GLOB_RECURSE drop_in RELATIVE ${WORK_DIR}/metis/${LIBDIR} ${WORK_DIR}/metis/*)
+set(version "[.]so[.][0-9.]+")
+if(NOT drop_in MATCHES "^libgsofa_metis.so;libgsofa_metis${version};libgsofa_metis${version};libgsofa_metis64.so;libgsofa_metis64${version};libgsofa_metis64${version}$")
+  message(FATAL_ERROR "the component gsofa_metis has ${drop_in}")
+endif()
 expect(0 out ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+
+# The installed drop-in finds libgsofa next to itself.
+if(NOT SANITIZE)  # the run-time of a sanitizer comes first
+  foreach(bits "" 64)
+    expect(0 out ${CMAKE_COMMAND} -E env LD_PRELOAD=${prefix}/${LIBDIR}/libgsofa_metis${bits}.so ${CMAKE_COMMAND} -E true)
+    if(NOT out STREQUAL "")
+      message(FATAL_ERROR "libgsofa_metis${bits}.so is not loaded:\n${out}")
+    endif()
+  endforeach()
+endif()
 
 # Headers are whole: they name no file that is not installed with them.
 file(GLOB headers ${prefix}/include/gsofa/*)

@@ -8,7 +8,7 @@ file(GET_RUNTIME_DEPENDENCIES LIBRARIES ${LIBRARIES}
 if(NOT "${found};${missing}" MATCHES "libc\\.so")
   message(FATAL_ERROR "no dependencies of ${LIBRARIES} were found: ${found}; ${missing}")
 endif()
-if("${found};${missing}" MATCHES "metis")
+if("${found};${missing}" MATCHES "libmetis")
   message(FATAL_ERROR "${LIBRARIES} need METIS: ${found}; ${missing}")
 endif()
 message("${found}")
