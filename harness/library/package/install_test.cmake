@@ -1,5 +1,6 @@
 # cmake -D BUILD_DIR=... -D WORK_DIR=... -D SOURCE_DIR=... -D LIBDIR=... -D CXX_COMPILER=...
-#       -D SANITIZE=... -D MATCHING=0|1 -D STATIC=ON|OFF -D SUPERLU_DIST=0|1 -P install_test.cmake
+#       -D SANITIZE=... -D MATCHING=0|1 -D STATIC=ON|OFF -D SUPERLU_DIST=0|1 -D CUDSS_ROOT=...
+#       -P install_test.cmake
 # Installs the library into WORK_DIR, builds the examples and those of the documentation as projects
 # of their own against that, and runs them.
 cmake_minimum_required(VERSION 3.22)
@@ -67,7 +68,9 @@ if(SANITIZE)
 endif()
 expect(0 out ${CMAKE_COMMAND} -S ${SOURCE_DIR}/harness/library/example -B ${build}
   -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX_COMPILER}
-  ${flags})
+  -D CUDSS_ROOT=${CUDSS_ROOT} ${flags})
+string(REGEX MATCH "without cudss_solve[^\n]*" skipped "${out}")
+message("${skipped}")
 expect(0 out ${CMAKE_COMMAND} --build ${build})
 
 # A structural and a circuit matrix, one with convection, and one with zeros on its diagonal.
