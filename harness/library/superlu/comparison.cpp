@@ -11,18 +11,31 @@
 
 namespace gsofa::superlu {
 
+namespace {
+
+void* routine_of_superlu_dist(const char* name) {
+  void* library = dlopen(GSOFA_SUPERLU_DIST, RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  void* const routine = dlsym(library, name);
+  Dl_info where;
+  if (dladdr(routine, &where) == 0 ||
+      std::string(where.dli_fname).find("superlu_dist") == std::string::npos) {
+    throw std::runtime_error(std::string(name) + " of SuperLU_DIST was not found");
+  }
+  return routine;
+}
+
+}  // namespace
+
 decltype(symbfact)& original() {
-  static const auto found = [] {
-    void* library = dlopen(GSOFA_SUPERLU_DIST, RTLD_LAZY | RTLD_LOCAL);
-    if (library == nullptr) throw std::runtime_error(dlerror());
-    const auto routine = reinterpret_cast<decltype(&symbfact)>(dlsym(library, "symbfact"));
-    Dl_info where;
-    if (dladdr(reinterpret_cast<void*>(routine), &where) == 0 ||
-        std::string(where.dli_fname).find("superlu_dist") == std::string::npos) {
-      throw std::runtime_error("symbfact of SuperLU_DIST was not found");
-    }
-    return routine;
-  }();
+  static const auto found =
+      reinterpret_cast<decltype(&symbfact)>(routine_of_superlu_dist("symbfact"));
+  return *found;
+}
+
+decltype(get_perm_c_dist)& original_order() {
+  static const auto found =
+      reinterpret_cast<decltype(&get_perm_c_dist)>(routine_of_superlu_dist("get_perm_c_dist"));
   return *found;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 // Calls symbfact of SuperLU_DIST or of libgsofa and keeps what it fills, for tests and the soak.
+// Both libraries export the same names: original() and original_order() are those of SuperLU_DIST.
 
 #include <cstdint>
 #include <span>
@@ -9,12 +10,14 @@
 #include "harness/library/superlu/superlu_headers.hpp"
 
 extern "C" decltype(symbfact) gsofa_symbfact;
+extern "C" decltype(get_perm_c_dist) gsofa_get_perm_c_dist;
 
 namespace gsofa::superlu {
 
-/// symbfact of SuperLU_DIST itself: both libraries export that name. Throws std::runtime_error if
-/// the library cannot be loaded.
+/// symbfact of SuperLU_DIST itself. Throws std::runtime_error if the library cannot be loaded.
 decltype(symbfact)& original();
+/// get_perm_c_dist of SuperLU_DIST itself, likewise.
+decltype(get_perm_c_dist)& original_order();
 
 /// The columns of A and an elimination tree, as pdgssvx hands them to symbfact.
 class call_input {

@@ -3,13 +3,8 @@
 // in the order of its search, libgsofa ascending. SuperLU_DIST reads the most columns of a
 // supernode once a process ($SUPERLU_MAXSUP).
 #include <doctest/doctest.h>
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -21,9 +16,11 @@
 #include "harness/check/test_patterns.hpp"
 #include "harness/library/superlu/comparison.hpp"
 #include "harness/library/superlu/superlu_headers.hpp"
+#include "harness/library/superlu/test_processes.hpp"
 #include "reference/row_union.hpp"
 
 using namespace gsofa;
+using superlu::ended;
 using superlu::original;
 using superlu::output;
 
@@ -142,37 +139,12 @@ TEST_CASE("a pattern that comes again gives the same arrays, a changed one its o
   CHECK(changed > 10);
 }
 
-// What a process that calls symbfact of libgsofa writes, and how it ends.
-struct ended {
-  std::string text;
-  int status = 0;
-};
-
 ended call_in_a_process(const pattern& a, const std::vector<index_t>& parent, const char* mode) {
-  std::array<int, 2> said{};
-  REQUIRE(pipe(said.data()) == 0);
-  std::fflush(stdout);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(100);
-    dup2(said[1], 1);
-    dup2(said[1], 2);
+  return superlu::end_of([&] {
     setenv("GSOFA_SUPERLU", mode, 1);
     input in(a, parent);
-    const int_t status = superlu::call(gsofa_symbfact, in, 60).status;
-    std::fflush(stdout);
-    _exit(status < 0 ? 0 : 3);
-  }
-  close(said[1]);
-  ended out;
-  std::array<char, 4096> buffer{};
-  for (ssize_t size = 0; (size = read(said[0], buffer.data(), buffer.size())) > 0;) {
-    out.text.append(buffer.data(), static_cast<std::size_t>(size));
-  }
-  close(said[0]);
-  REQUIRE(waitpid(child, &out.status, 0) == child);
-  return out;
+    return superlu::call(gsofa_symbfact, in, 60).status < 0 ? 0 : 3;
+  });
 }
 
 TEST_CASE("what is no input ends the program with one line") {
@@ -210,36 +182,9 @@ TEST_CASE("the environment says which symbfact it is") {
   CHECK(given == run(original(), in, p.n_rows, 20));
 }
 
-// Three processes as a launcher starts them: in step, each pattern is looked for by one.
 TEST_CASE("the processes of a node find the arrays once") {
-  constexpr int processes = 3;
   constexpr int rounds = 40;
-  struct shared {
-    pthread_barrier_t barrier;
-  };
-  void* const place =
-      mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  REQUIRE(place != MAP_FAILED);
-  auto* const all = static_cast<shared*>(place);
-  pthread_barrierattr_t attributes;
-  pthread_barrierattr_init(&attributes);
-  pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  REQUIRE(pthread_barrier_init(&all->barrier, &attributes, processes) == 0);
-  std::array<int, 2> said{};
-  REQUIRE(pipe(said.data()) == 0);
-  std::vector<pid_t> children;
-  for (int k = 0; k < processes; ++k) {
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child > 0) {
-      children.push_back(child);
-      continue;
-    }
-    alarm(100);
-    dup2(said[1], 2);
-    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "3", 1);
-    setenv("GSOFA_SUPERLU", "verbose", 1);
-    setenv("GSOFA_SUPERLU_SHARE", "1", 1);
+  const std::string text = superlu::said_by_job_of_three([&](const auto& wait_for_all) {
     bool same = true;
     for (std::uint64_t round = 0; round < rounds; ++round) {
       const pattern given = random_pattern(50, round).a;
@@ -247,33 +192,15 @@ TEST_CASE("the processes of a node find the arrays once") {
       const auto order = postorder(tree);
       const pattern a = permute(given, order, order);
       input in(a, elimination_tree(symmetrized(a, diagonal::drop)));
-      pthread_barrier_wait(&all->barrier);
+      wait_for_all();
       same = run(gsofa_symbfact, in, a.n_rows, 4) == run(original(), in, a.n_rows, 4) && same;
-      pthread_barrier_wait(&all->barrier);
+      wait_for_all();
     }
-    _exit(same ? 0 : 1);
-  }
-  close(said[1]);
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (ssize_t size = 0; (size = read(said[0], buffer.data(), buffer.size())) > 0;) {
-    text.append(buffer.data(), static_cast<std::size_t>(size));
-  }
-  close(said[0]);
-  for (const pid_t child : children) {
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
-  }
-  munmap(place, sizeof(shared));
-  const auto count = [&](const std::string& words) {
-    int times = 0;
-    for (auto p = text.find(words); p != std::string::npos; p = text.find(words, p + 1)) ++times;
-    return times;
-  };
+    return same;
+  });
   CAPTURE(text);
-  CHECK(count("symbfact: n ") == processes * rounds);
-  CHECK(count("by another process") == (processes - 1) * rounds);
+  CHECK(superlu::times_in(text, "symbfact: n ") == 3 * rounds);
+  CHECK(superlu::times_in(text, "by another process") == 2 * rounds);
 }
 
 // $GSOFA_MATRICES names another folder of Matrix Market files.

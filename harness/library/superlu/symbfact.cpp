@@ -5,8 +5,6 @@
 // as an archive for programs that link SuperLU_DIST statically with -Wl,--wrap=symbfact.
 
 #include <dlfcn.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,15 +21,12 @@
 #include <vector>
 
 #include "gsofa/gsofa.hpp"
+#include "harness/library/superlu/environment.hpp"
 #include "harness/library/superlu/node_share.hpp"
 #include "harness/library/superlu/superlu_headers.hpp"
 #include "harness/library/superlu/symbolic_result.hpp"
 
-using gsofa::superlu::factor_view;
-using gsofa::superlu::helper;
-using gsofa::superlu::node_share;
-using gsofa::superlu::question;
-using gsofa::superlu::symbolic_result;
+using namespace gsofa::superlu;
 
 namespace {
 
@@ -71,86 +66,6 @@ int_t as_int(std::int64_t value, const char* what) {
 }
 
 bool is_first(int pnum) { return pnum == 0; }
-
-const char* setting(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// The processes of this job on this node, where the launcher says how many; else 1.
-int processes_of_node() {
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE",
-                           "MV2_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
-    if (const int ranks = std::atoi(setting(name)); ranks > 0) return ranks;
-  }
-  return 1;
-}
-
-// Tells the jobs of a user on a node apart.
-std::string job() {
-  for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID"}) {
-    if (const std::string value = setting(name); !value.empty()) return value;
-  }
-  const std::string step = setting("SLURM_STEP_ID");
-  if (!step.empty()) return setting("SLURM_JOB_ID") + ("." + step);
-  return "p" + std::to_string(getppid());
-}
-
-// $GSOFA_SUPERLU_WAIT: seconds without a sign of life of the process that finds.
-gsofa::superlu::wait_limits limits_of_waiting() {
-  gsofa::superlu::wait_limits limits;
-  const int given = std::atoi(setting("GSOFA_SUPERLU_WAIT"));
-  if (given > 0) {
-    limits.silence = std::chrono::seconds(given);
-    limits.total = 60 * limits.silence;
-  }
-  return limits;
-}
-
-// The processors that this process may use, and its threads: as many, divided by the processes
-// that share them where they are not bound to processors of their own.
-helper own_processors() {
-  helper own;
-  CPU_ZERO(&own.processors);
-  const int given = std::atoi(setting("GSOFA_SUPERLU_THREADS"));
-  if (sched_getaffinity(0, sizeof own.processors, &own.processors) == 0) {
-    const int usable = CPU_COUNT(&own.processors);
-    const bool bound = usable < sysconf(_SC_NPROCESSORS_ONLN);
-    own.threads = std::max(1, bound ? usable : usable / processes_of_node());
-  }
-  if (given > 0) own.threads = given;
-  return own;
-}
-
-// Gives the calling thread, and those that it starts, the processors of others too, until it ends.
-class lent_processors {
- public:
-  explicit lent_processors(const std::vector<helper>& lenders) : all_(own_processors()) {
-    if (lenders.empty()) return;
-    own_ = all_.processors;
-    const int given = std::atoi(setting("GSOFA_SUPERLU_THREADS"));
-    const int most_of_one = given > 0 ? given : CPU_SETSIZE;
-    for (const helper& other : lenders) {
-      CPU_OR(&all_.processors, &all_.processors, &other.processors);
-      all_.threads += std::clamp(other.threads, 1, most_of_one);
-    }
-    if (given <= 0) {
-      all_.threads = std::min(all_.threads, std::max(1, CPU_COUNT(&all_.processors)));
-    }
-    changed_ = sched_setaffinity(0, sizeof all_.processors, &all_.processors) == 0;
-  }
-  lent_processors(const lent_processors&) = delete;
-  lent_processors& operator=(const lent_processors&) = delete;
-  ~lent_processors() {
-    if (changed_) sched_setaffinity(0, sizeof own_, &own_);
-  }
-  [[nodiscard]] int threads() const { return all_.threads; }
-
- private:
-  helper all_;
-  cpu_set_t own_{};
-  bool changed_ = false;
-};
 
 struct rows_of_a {
   std::vector<std::int64_t> row_ptr;
@@ -206,10 +121,8 @@ gsofa::analysis analysed(const question& q, int threads) {
   return gsofa::analyze({static_cast<std::int32_t>(n), rows.row_ptr, rows.col_idx}, o);
 }
 
-// Fewer entries are searched before other threads, or the sockets of a node, would have begun.
-bool has_few_entries(const question& q) {
-  constexpr std::int64_t few = 100'000;
-  return static_cast<const NCPformat*>(q.a->Store)->nnz < few;
+std::int64_t entries_of(const question& q) {
+  return static_cast<const NCPformat*>(q.a->Store)->nnz;
 }
 
 std::shared_ptr<const symbolic_result> found_with(const question& q,
@@ -222,26 +135,11 @@ std::shared_ptr<const symbolic_result> found_with(const question& q,
     return std::make_shared<const symbolic_result>(q, std::move(none), "order 0");
   }
   const lent_processors lent(helpers);
-  const bool given = std::atoi(setting("GSOFA_SUPERLU_THREADS")) > 0;
-  const int threads = has_few_entries(q) && !given ? 1 : lent.threads();
+  const int threads = threads_for(entries_of(q), lent.threads());
   gsofa::analysis found = analysed(q, threads);
   std::string how = found.variant + ", threads " + std::to_string(threads);
   if (!helpers.empty()) how += ", for " + std::to_string(1 + helpers.size()) + " processes";
   return std::make_shared<const symbolic_result>(q, std::move(found.supernodal), how);
-}
-
-// How long the process that finds waits for what the others lend, once one has come: a small part
-// of the search.
-std::chrono::microseconds patience(const question& q) {
-  const auto entries = std::int64_t{static_cast<const NCPformat*>(q.a->Store)->nnz};
-  return std::chrono::microseconds(std::clamp<std::int64_t>(entries / 250, 200, 20000));
-}
-
-// Whether the processes of a node find one result.
-bool shares(const question& q) {
-  const std::string_view wanted = setting("GSOFA_SUPERLU_SHARE");
-  if (wanted == "0" || wanted == "1") return wanted == "1";
-  return !has_few_entries(q);
 }
 
 // The last result, and what it belongs to: SamePattern of SuperLU_DIST calls symbfact with the same
@@ -263,12 +161,13 @@ class kept_result {
     if (keeps && found_ && found_->answers(q)) return {found_, ", kept"};
     found_.reset();
     share_.reset();
-    const int others = processes_of_node() - 1;
-    if (others > 0 && shares(q)) {
-      auto share = std::make_unique<node_share>(gsofa::superlu::share_name(q, job()), others,
-                                                own_processors(), limits_of_waiting());
+    const int others = size_of_job().of_node - 1;
+    if (others > 0 && shares(entries_of(q))) {
+      auto share = std::make_unique<node_share>(share_name(q, job()), others, own_processors(),
+                                                limits_of_waiting());
       if (share->finds()) {
-        auto result = found_with(q, share->helpers(std::chrono::microseconds(200), patience(q)));
+        auto result =
+            found_with(q, share->helpers(std::chrono::microseconds(200), patience(entries_of(q))));
         share->give([result](auto& still_working) { return result->to_memory(still_working); });
         share_ = std::move(share);
         if (keeps) found_ = result;
@@ -411,25 +310,18 @@ int_t out_of_memory(const SuperMatrix& a) {
   return static_cast<int_t>(std::clamp<std::int64_t>(bytes, 1, std::numeric_limits<int_t>::max()));
 }
 
-[[noreturn]] void give_up(const std::string& why) {
-  std::string line = "gsofa: symbfact: " + why + "\n";
-  superlu_abort_and_exit_dist(line.data());
-  std::abort();  // an abort of the user's own may return
-}
-
 int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int pnum, SuperMatrix* a,
                         column_permutation perm_c, int_t* etree, Glu_persist_t* persist,
                         Glu_freeable_t* lists) {
-  const std::string_view mode = setting("GSOFA_SUPERLU");
-  if (!mode.empty() && mode != "on" && mode != "off" && mode != "verbose") {
-    give_up("GSOFA_SUPERLU is '" + std::string(mode) + "': one of on, off, verbose");
-  }
-  if (mode == "off") {
-    if (original == nullptr)
-      give_up("GSOFA_SUPERLU is off, but symbfact of SuperLU_DIST is not there");
-    return original(options, pnum, a, perm_c, etree, persist, lists);
-  }
   try {
+    const call_mode mode = mode_of_calls();
+    if (mode == call_mode::off) {
+      if (original == nullptr) {
+        throw gsofa::invalid_input(
+            "GSOFA_SUPERLU is off, but symbfact of SuperLU_DIST is not there");
+      }
+      return original(options, pnum, a, perm_c, etree, persist, lists);
+    }
     if (a->nrow != a->ncol) throw gsofa::invalid_input("the matrix is not square");
     const auto begin = std::chrono::steady_clock::now();
     const auto found = kept().find(options, *a, etree);
@@ -437,7 +329,7 @@ int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int p
     const auto n = static_cast<std::size_t>(a->ncol);
     const stored_entries stored = hand_over(options, n, factors, persist, lists);
     if (is_first(pnum) && options->PrintStat == YES) print_statistics(factors, n, stored);
-    if (mode == "verbose" && is_first(pnum)) {
+    if (mode == call_mode::verbose && is_first(pnum)) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
       const std::string_view how = found.result->how();
       std::fprintf(
@@ -451,12 +343,12 @@ int_t symbfact_by_gsofa(routine original, superlu_dist_options_t* options, int p
     kept().forget();
     return out_of_memory(*a);
   } catch (const gsofa::analysis_error& e) {
-    if (e.kind() != gsofa::failure::out_of_memory) give_up(e.what());
+    if (e.kind() != gsofa::failure::out_of_memory) give_up("symbfact", e.what());
     kept().forget();
     if (is_first(pnum)) std::fprintf(stderr, "gsofa: symbfact: %s\n", e.what());
     return out_of_memory(*a);
   } catch (const std::exception& e) {
-    give_up(e.what());
+    give_up("symbfact", e.what());
   }
 }
 

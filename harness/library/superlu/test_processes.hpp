@@ -3,6 +3,7 @@
 // Processes of a test, and what one of them gives the others.
 
 #include <doctest/doctest.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <new>
@@ -60,6 +63,92 @@ std::unique_ptr<T, void (*)(T*)> in_all_processes() {
       mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(place != MAP_FAILED);
   return {new (place) T(), [](T* t) { munmap(t, sizeof(T)); }};
+}
+
+/// Everything that comes through a pipe until all processes have closed its other end.
+inline std::string read_all(int from) {
+  std::string out;
+  std::array<char, 4096> buffer{};
+  for (ssize_t size = 0; (size = read(from, buffer.data(), buffer.size())) > 0;) {
+    out.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  close(from);
+  return out;
+}
+
+/// What a process wrote to stdout and stderr, and its status from waitpid().
+struct ended {
+  std::string text;
+  int status = 0;
+};
+
+/// Runs `body` in a process of its own, which ends with the status that `body` returns.
+inline ended end_of(const std::function<int()>& body) {
+  std::array<int, 2> said{};
+  REQUIRE(pipe(said.data()) == 0);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(100);
+    dup2(said[1], 1);
+    dup2(said[1], 2);
+    const int status = body();
+    std::fflush(stdout);
+    _exit(status);
+  }
+  close(said[1]);
+  ended out;
+  out.text = read_all(said[0]);
+  REQUIRE(waitpid(child, &out.status, 0) == child);
+  return out;
+}
+
+/// Runs `body` in three processes with the environment of a job of three ranks, verbose, that share
+/// results of every size. `body` calls its argument to wait for the others, and returns whether all
+/// was right. Returns what they wrote to stderr.
+inline std::string said_by_job_of_three(
+    const std::function<bool(const std::function<void()>& wait_for_all)>& body) {
+  constexpr int processes = 3;
+  struct barrier {
+    pthread_barrier_t value;
+  };
+  const auto all = in_all_processes<barrier>();
+  pthread_barrierattr_t attributes;
+  pthread_barrierattr_init(&attributes);
+  pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  REQUIRE(pthread_barrier_init(&all->value, &attributes, processes) == 0);
+  std::array<int, 2> said{};
+  REQUIRE(pipe(said.data()) == 0);
+  std::vector<pid_t> children;
+  for (int k = 0; k < processes; ++k) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child > 0) {
+      children.push_back(child);
+      continue;
+    }
+    alarm(100);
+    dup2(said[1], 2);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "3", 1);
+    setenv("GSOFA_SUPERLU", "verbose", 1);
+    setenv("GSOFA_SUPERLU_SHARE", "1", 1);
+    _exit(body([&] { pthread_barrier_wait(&all->value); }) ? 0 : 1);
+  }
+  close(said[1]);
+  std::string text = read_all(said[0]);
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+  return text;
+}
+
+inline int times_in(const std::string& text, const std::string& words) {
+  int times = 0;
+  for (auto p = text.find(words); p != std::string::npos; p = text.find(words, p + 1)) ++times;
+  return times;
 }
 
 inline std::vector<int> numbers(int size) {

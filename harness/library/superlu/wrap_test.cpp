@@ -1,5 +1,6 @@
-// A program that is linked with -Wl,--wrap=symbfact, as programs are that have SuperLU_DIST in an
-// archive: symbfact is that of libgsofa, which calls the program's own if the environment says so.
+// A program that is linked with -Wl,--wrap=symbfact,--wrap=get_perm_c_dist, as programs are that
+// have SuperLU_DIST in an archive: both are those of libgsofa, which calls the program's own if the
+// environment says so.
 // Linked with a malloc that fails where a test wants it to, except under sanitizers.
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@ constexpr int_t of_the_program = -12345;
 int_t call_symbfact(superlu_dist_options_t* options, SuperMatrix* a,
                     gsofa::superlu::column_index* perm_c, int_t* etree, Glu_persist_t* persist,
                     Glu_freeable_t* lists);
+void call_get_perm_c_dist(SuperMatrix* a, gsofa::superlu::column_index* perm_c);
 
 namespace {
 
@@ -78,6 +80,21 @@ TEST_CASE("--wrap=symbfact") {
   own.release();
   setenv("GSOFA_SUPERLU", "off", 1);
   CHECK(own.call() == of_the_program);
+  unsetenv("GSOFA_SUPERLU");
+}
+
+TEST_CASE("--wrap=get_perm_c_dist") {
+  // Vertex 1 is the middle of a path: it is not first in an order without fill.
+  std::vector<int_t> rows{0, 1, 0, 1, 2, 1, 2}, begin{0, 2, 5, 7};
+  NCformat store{7, nullptr, rows.data(), begin.data()};
+  SuperMatrix a{SLU_NC, SLU_D, SLU_GE, 3, 3, &store};
+  std::vector<gsofa::superlu::column_index> perm_c(3, -1);
+  call_get_perm_c_dist(&a, perm_c.data());
+  CHECK(perm_c[0] + perm_c[1] + perm_c[2] == 3);
+  CHECK(perm_c[1] > 0);
+  setenv("GSOFA_SUPERLU", "off", 1);
+  call_get_perm_c_dist(&a, perm_c.data());
+  CHECK(perm_c[0] == of_the_program);
   unsetenv("GSOFA_SUPERLU");
 }
 

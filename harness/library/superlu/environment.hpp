@@ -1,0 +1,66 @@
+#pragma once
+
+// The settings of the drop-in, the processes of the job on this node, and the processors that they
+// lend each other: all of it from environment variables (README.md) and from the scheduler.
+
+#include <sched.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/library/superlu/node_share.hpp"
+
+namespace gsofa::superlu {
+
+/// The value of an environment variable; empty if it is not set.
+const char* setting(const char* name);
+
+/// $GSOFA_SUPERLU.
+enum class call_mode { on, off, verbose };
+/// Throws gsofa::invalid_input for another value.
+call_mode mode_of_calls();
+
+/// Ends the program through superlu_abort_and_exit_dist with one line on stderr.
+[[noreturn]] void give_up(std::string_view routine, const std::string& why);
+
+/// Processes of the job as the launcher counts them; 1 where it does not say.
+struct job_size {
+  int of_node = 1;
+  int of_job = 1;
+};
+job_size size_of_job();
+/// Distinguishes the jobs of a user on a node.
+std::string job();
+
+/// $GSOFA_SUPERLU_WAIT: seconds without a sign of life of the process that finds.
+wait_limits limits_of_waiting();
+/// $GSOFA_SUPERLU_SHARE: whether the processes of a node find one result of a matrix together.
+bool shares(std::int64_t entries);
+/// How long the process that finds waits for what the others lend, once one of them has come: a
+/// small part of the search.
+std::chrono::microseconds patience(std::int64_t entries);
+
+/// The processors that this process may use, and as many threads; if the process is not bound to
+/// processors of its own, the processes of the node divide the threads.
+helper own_processors();
+/// Threads for a matrix: $GSOFA_SUPERLU_THREADS, else one for a small matrix, else `available`.
+int threads_for(std::int64_t entries, int available);
+
+/// Gives the calling thread, and the threads that it starts, the processors of others too, until
+/// this object ends.
+class lent_processors {
+ public:
+  explicit lent_processors(const std::vector<helper>& lenders);
+  lent_processors(const lent_processors&) = delete;
+  lent_processors& operator=(const lent_processors&) = delete;
+  ~lent_processors();
+  [[nodiscard]] int threads() const { return all_.threads; }
+
+ private:
+  helper all_;
+  cpu_set_t own_{};
+  bool changed_ = false;
+};
+
+}  // namespace gsofa::superlu
