@@ -1,14 +1,18 @@
 // superlu_dist_solve [options] MATRIX: solves A x = b by pdgssvx of SuperLU_DIST as any of its
-// users does, and prints what each phase took as one line of JSON. Which symbfact it gets is the
-// loader's matter: $LD_PRELOAD (harness/library/superlu/README.md). Run by mpirun on as many ranks as the
-// grid has.
+// users does, and prints what each phase took as one line of JSON. Which order and which symbfact
+// it gets is the loader's matter: $LD_PRELOAD (harness/library/superlu/README.md). Run by mpirun on
+// as many ranks as the grid has.
+
+#include <zlib.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #pragma GCC diagnostic push
@@ -18,6 +22,7 @@
 #pragma GCC diagnostic pop
 
 #include "common/generators.hpp"
+#include "common/matrix_file.hpp"
 #include "common/pattern.hpp"
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
@@ -55,9 +60,19 @@ static_lu::matrix with_values(const gsofa::pattern& a) {
   return out;
 }
 
+bool has_pattern_only(const std::string& file) {
+  const gzFile in = gzopen(file.c_str(), "rb");
+  if (in == nullptr) throw std::runtime_error(file + ": cannot be opened");
+  std::array<char, 256> banner{};
+  const char* const read = gzgets(in, banner.data(), static_cast<int>(banner.size()));
+  gzclose(in);
+  return read != nullptr && std::string_view(read).find(" pattern ") != std::string_view::npos;
+}
+
 static_lu::matrix read(const std::string& name) {
   if (name.starts_with("gen:"))
     return with_values(gsofa::with_diagonal(gsofa::generate(name.substr(4))));
+  if (has_pattern_only(name)) return with_values(gsofa::read_matrix_file(name));
   return static_lu::read_matrix_market(name);
 }
 
@@ -134,6 +149,7 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
   const std::int64_t rows = std::int64_t{n} * (grid.iam + 1) / ranks - first;
   std::vector<double> x(at(rows));
   double backward_error = 0;
+  double operations = 0;  // of the last numeric factorization
   int info = 0;
   dSOLVEstruct_t solve_struct{};
   nlohmann::json phases = nlohmann::json::array();
@@ -163,6 +179,8 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
     MPI_Allreduce(MPI_IN_PLACE, taken.data(), static_cast<int>(taken.size()), MPI_DOUBLE, MPI_MAX,
                   grid.comm);
     phases.push_back(taken);
+    operations = statistics.ops[FACT];
+    MPI_Allreduce(MPI_IN_PLACE, &operations, 1, MPI_DOUBLE, MPI_SUM, grid.comm);
     Destroy_CompRowLoc_Matrix_dist(&part);
     dDestroy_LU(n, &grid, &factors);
     if (options.SolveInitialized) dSolveFinalize(&options, &solve_struct);
@@ -172,6 +190,7 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
   out["phases"] = {"all",      "equilibration", "row_order", "column_order", "etree",
                    "symbolic", "distribution",  "numeric",   "solve",        "refine"};
   out["seconds"] = phases;
+  out["operations"] = operations;
   // The solution of the last step, on rank 0.
   std::vector<int> counts(at(ranks));
   std::vector<int> places(at(ranks));
@@ -209,7 +228,9 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
 int main(int argc, char** argv) {
   choices c;
   CLI::App app("Solves A x = b by pdgssvx of SuperLU_DIST and prints the time of each phase");
-  app.add_option("matrix", c.matrix, "Matrix Market file with values, or gen:SPEC")->required();
+  app.add_option("matrix", c.matrix,
+                 "Matrix Market file, or gen:SPEC; values are made up where there are none")
+      ->required();
   app.add_option("--rows", c.grid_rows, "Rows of the grid of ranks")->check(CLI::PositiveNumber);
   app.add_option("--columns", c.grid_columns, "Columns of it")->check(CLI::PositiveNumber);
   app.add_option("--column-order", c.column_order)

@@ -47,6 +47,7 @@ TESTS = {"common": set(), "reference": set(), "variants": {"reference", "harness
 
 # (file, what it includes): why it may
 SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for name in ("schedule", "driver", "checkpoint"))
+PERM_C = "harness/library/superlu/get_perm_c_test.cpp"
 SYMBFACT, SOLVE = "harness/library/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
 CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solvers/cudss_solver"
 DEVICE_LU = "experiments/supplement_numeric/device_lu"
@@ -55,11 +56,14 @@ EXCEPTIONS = {
     (SYMBFACT, "common/matrix_file.hpp"): "real matrices, prepared as pdgssvx prepares them",
     (SYMBFACT, "common/preprocess.hpp"): "the same",
     (SYMBFACT, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
+    (PERM_C, "common/preprocess.hpp"): "patterns prepared as pdgssvx prepares them",
+    (PERM_C, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
     ("experiments/batches/batch_times.cpp", "common/generators.hpp"): "batches of any size",
     ("experiments/batches/batch_times.cpp", "common/pattern.hpp"): "the same",
     **{("experiments/large_grids/large_grid.cpp", f"common/{name}.hpp"):
        "a variant alone on patterns whose checks and matching would take minutes" for name in ("error", "generators", "mask_pattern", "variant")},
     (SOLVE, "common/generators.hpp"): "matrices of any size",
+    (SOLVE, "common/matrix_file.hpp"): "files that hold a pattern alone",
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",
     (SOLVE, "common/random.hpp"): "values of generated matrices",
