@@ -88,20 +88,21 @@ void say_ignored_options(const order_call& c) {
   if (!said.test_and_set()) say(std::string(c.name) + " ignores options of METIS:" + ignored);
 }
 
-// The order by the method of the setting; by the default method on the host if this build or this
-// machine lacks the requested one. Throws as order() does.
+// The order of the plan; the default order on the host if this build or this machine lacks that
+// order. Throws as order() does.
 pattern_order find_order(const order_call& c, const call_graph<idx_t>& g, const settings& s,
-                         const order_options& requested) {
+                         order_options o) {
   try {
-    return order(g.view(), requested);
+    return order(g.view(), o);
   } catch (const analysis_error& e) {
-    if (e.kind() == failure::out_of_memory || s.method == order_method::automatic) throw;
-    say_once(std::string(c.name) + ": " + e.what() + ": the default order is used");
+    const bool is_of_host = o.device == compute_device::cpu;
+    if (o.method == order_method::nested_dissection) throw;
+    if (is_of_host && e.kind() == failure::out_of_memory) throw;
+    if (s.method) say_once(std::string(c.name) + ": " + e.what() + ": the default order is used");
   }
-  order_options by_default = requested;
-  by_default.method = order_method::automatic;
-  by_default.device = compute_device::cpu;
-  return order(g.view(), by_default);
+  o.method = order_method::nested_dissection;
+  o.device = compute_device::cpu;
+  return order(g.view(), o);
 }
 
 // METIS writes the sum of the weights of each node, and no sizes of a tree of one node.
@@ -140,14 +141,11 @@ void order_graph(const order_call& c, const settings& s) {
   const auto begin = std::chrono::steady_clock::now();
   const call_graph<idx_t> g(c.arguments);
   const std::vector<std::int32_t> weights = order_weights(c.arguments);
+  const order_plan plan = plan_for(s, g.entries(), !weights.empty());
   order_options o;
-  o.method = s.method;
-  // The tree of a caller comes from dissections, and only they take weights.
-  if (!weights.empty() || (c.tree_levels > 0 && s.method == order_method::automatic)) {
-    o.method = order_method::nested_dissection;
-  }
-  o.device = weights.empty() ? device_for(s, g.entries()) : compute_device::cpu;
-  o.threads = threads_for(s, g.entries());
+  o.method = plan.method;
+  o.device = plan.device;
+  o.threads = plan.threads;
   o.weights = weights;
   o.seed = seed(c.arguments.options);
   o.tree_levels = c.tree_levels;

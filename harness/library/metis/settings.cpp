@@ -78,14 +78,19 @@ settings read_settings() {
   return out;
 }
 
-int threads_for(const settings& s, std::int64_t entries) {
-  if (s.threads > 0) return s.threads;
-  return entries <= most_entries_of_one_thread ? 1 : usable_processors();
-}
-
-compute_device device_for(const settings& s, std::int64_t entries) {
-  if (s.method == order_method::gpu_nested_dissection) return compute_device::gpu;
-  return entries < fewest_entries_of_device ? compute_device::cpu : compute_device::automatic;
+order_plan plan_for(const settings& s, std::int64_t entries, bool has_weights) {
+  order_plan out;
+  out.threads = s.threads;
+  if (s.threads == 0) out.threads = entries <= most_entries_of_one_thread ? 1 : usable_processors();
+  if (has_weights) return out;  // the only order that takes weights
+  const bool is_large = entries >= fewest_entries_of_device;
+  out.method = s.method.value_or(is_large ? order_method::gpu_nested_dissection : out.method);
+  if (out.method == order_method::gpu_nested_dissection) {
+    out.device = compute_device::gpu;
+  } else if (is_large) {
+    out.device = compute_device::automatic;
+  }
+  return out;
 }
 
 void say(const std::string& text) {
