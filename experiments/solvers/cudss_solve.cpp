@@ -1,10 +1,12 @@
 // cudss_solve [options] MATRIX...: solves A x = b by cuDSS in three orders: cuDSS's own, METIS's
 // and this project's. METIS's order and this project's are used with and without the tree of
-// separators. Runs the configurations alternately, prints each run as a line of JSON, and prints a
-// table of medians at the end. README.md has the configurations and the form of the tree.
+// separators, and this project's also by gsofa::cudss::set_order(). Runs the configurations
+// alternately, prints each run as a line of JSON, and prints a table of medians at the end.
+// README.md has the configurations and the form of the tree.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -43,6 +45,10 @@ using clock_type = std::chrono::steady_clock;
 
 double since(clock_type::time_point begin) { return seconds(clock_type::now() - begin).count(); }
 
+const std::map<std::string, cudssMatrixType_t> matrix_types{{"general", CUDSS_MTYPE_GENERAL},
+                                                            {"symmetric", CUDSS_MTYPE_SYMMETRIC},
+                                                            {"spd", CUDSS_MTYPE_SPD}};
+
 struct choices {
   std::vector<std::string> matrices;
   std::vector<std::string> configurations;
@@ -63,7 +69,7 @@ struct choices {
 
 // ---- configurations
 
-enum class origin { cudss, cudss_again, metis, ours };
+enum class origin { cudss, cudss_again, metis, ours, set_order };
 
 struct configuration {
   std::string name;
@@ -73,22 +79,28 @@ struct configuration {
   int levels = 0;  // of the tree; 0: as cuDSS has by default
 };
 
-/// own_1, own_threads, own_again, metis, metis_tree, ours, ours_tree; the last two kinds of trees
-/// with each of the numbers of levels that are asked for.
+/// The configurations of LOG.md; the trees of METIS and of ours with each of the numbers of
+/// levels that are asked for.
 std::vector<configuration> plan(const choices& c) {
-  std::vector<configuration> all{
-      {"own_1", origin::cudss, false, false},   {"own_threads", origin::cudss},
-      {"own_again", origin::cudss_again, true}, {"metis", origin::metis},
-      {"metis_tree", origin::metis, true},      {"ours", origin::ours},
-      {"ours_tree", origin::ours, true}};
+  std::vector<configuration> all{{"own_1", origin::cudss, false, false},
+                                 {"own_threads", origin::cudss},
+                                 {"own_again", origin::cudss_again, true},
+                                 {"metis", origin::metis},
+                                 {"metis_tree", origin::metis, true},
+                                 {"ours", origin::ours},
+                                 {"ours_tree", origin::ours, true},
+                                 {"set_order", origin::set_order, true},
+                                 {"set_order_1", origin::set_order, true, false}};
   std::vector<configuration> planned;
   for (const configuration& k : all) {
     if (k.name == "own_threads" && c.threading_layer.empty()) continue;
+    if (k.from == origin::set_order && c.matching) continue;  // refused
     if (!c.configurations.empty() &&
         std::ranges::find(c.configurations, k.name) == c.configurations.end()) {
       continue;
     }
-    const bool several = k.tree && k.from != origin::cudss_again && !c.levels.empty();
+    const bool cut_here = k.from == origin::metis || k.from == origin::ours;
+    const bool several = k.tree && cut_here && !c.levels.empty();
     for (const int levels : several ? c.levels : std::vector<int>{0}) {
       planned.push_back(k);
       planned.back().levels = levels;
@@ -278,8 +290,8 @@ void session::learn_format(const linear_system& s, const outcome& found) {
 // Libraries load their kernels at first use: all phases once on each handle, and one order.
 void session::warm_up() {
   const linear_system s =
-      read_system("gen:grid7:nx=30,ny=30,nz=30,drop=0.2", choices_.type == "spd");
-  const device_system device(s.a, s.b, choices_.type == "spd");
+      read_system("gen:grid7:nx=30,ny=30,nz=30,drop=0.2", choices_.type != "general");
+  const device_system device(s.a, s.b, matrix_types.at(choices_.type));
   const outcome found = single_->solve(device, {}, true);
   if (threaded_) (void)threaded_->solve(device, {}, false);
   learn_format(s, found);
@@ -288,7 +300,7 @@ void session::warm_up() {
 
 session::handed session::hand_over(matrix_state& m, const configuration& k) {
   handed h;
-  if (k.from == origin::cudss) return h;
+  if (k.from == origin::cudss || k.from == origin::set_order) return h;
   const int levels = k.levels > 0 ? k.levels : single_->default_levels();
   if (k.tree) h.levels = levels;
   if (k.from == origin::cudss_again) {
@@ -348,9 +360,10 @@ json session::describe_run(const matrix_state& m, const record& r, const handed&
   line["nnz"] = m.system.a.values.size();
   line["diagonal_added"] = m.system.diagonal_added;
   line["configuration"] = r.how.name;
-  line["order"] = r.how.from == origin::metis  ? "metis"
-                  : r.how.from == origin::ours ? choices_.order
-                                               : "cudss";
+  line["order"] = r.how.from == origin::metis       ? "metis"
+                  : r.how.from == origin::ours      ? choices_.order
+                  : r.how.from == origin::set_order ? found.set.method
+                                                    : "cudss";
   line["levels"] = h.levels;
   line["status"] = "ok";
   line["seconds"] = {{"ordering", h.ordering},
@@ -372,9 +385,15 @@ void session::run_once(matrix_state& m, record& r, int round) {
   const auto begin = clock_type::now();
   handed h = hand_over(m, r.how);
   const bool own = r.how.from == origin::cudss;
+  const bool set = r.how.from == origin::set_order;
   const bool read_back = own ? !m.own : r.how.tree && round == 0;
-  const outcome found =
-      solver_of(r.how).solve(*m.device, given_order{h.permutation, h.tree, h.levels}, read_back);
+  const outcome found = solver_of(r.how).solve(
+      *m.device, given_order{h.permutation, h.tree, h.levels, set}, read_back);
+  if (set) {
+    h.permutation = h.order = found.set.permutation;
+    h.tree = found.set.tree_sizes;
+    h.levels = static_cast<int>(std::bit_width(h.tree.size()));
+  }
   r.residual = static_lu::relative_residual(m.system.a, found.x, m.system.b);
   r.lu_nnz = found.lu_nnz;
   r.spent += since(begin);
@@ -406,8 +425,9 @@ void session::run_once(matrix_state& m, record& r, int round) {
 
 void session::run_matrix(const std::string& name) {
   matrix_state m;
-  m.system = read_system(name, choices_.type == "spd");
-  m.device = std::make_unique<device_system>(m.system.a, m.system.b, choices_.type == "spd");
+  m.system = read_system(name, choices_.type != "general");
+  m.device =
+      std::make_unique<device_system>(m.system.a, m.system.b, matrix_types.at(choices_.type));
   std::vector<record>& records = results_.emplace_back(name, std::vector<record>()).second;
   records.resize(planned_.size());
   for (std::size_t k = 0; k < planned_.size(); ++k) records[k].how = planned_[k];
@@ -494,12 +514,12 @@ void add_options(CLI::App& app, choices& c) {
   app.add_option("--configurations", c.configurations,
                  "Configurations (see README.md), separated by commas")
       ->delimiter(',')
-      ->check(CLI::IsMember(
-          {"own_1", "own_threads", "own_again", "metis", "metis_tree", "ours", "ours_tree"}));
+      ->check(CLI::IsMember({"own_1", "own_threads", "own_again", "metis", "metis_tree", "ours",
+                             "ours_tree", "set_order", "set_order_1"}));
   app.add_option("--repeat", c.repeat, "Rounds; each round runs every configuration once")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--type", c.type, "spd: symmetric positive definite")
-      ->check(CLI::IsMember({"general", "spd"}));
+  app.add_option("--type", c.type, "general, symmetric, spd (symmetric positive definite)")
+      ->check(CLI::IsMember(matrix_types));
   app.add_option("--order", c.order,
                  "Ours; by default gpu_nested_dissection, without a GPU cpu_nested_dissection");
   app.add_option("--levels", c.levels, "Of trees that are handed over; by default cuDSS's")

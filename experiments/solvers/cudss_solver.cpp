@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/types.hpp"
+#include "gsofa/cudss.hpp"
 
 namespace cudss_solver {
 
@@ -44,10 +45,11 @@ static_lu::matrix lower_triangle(const static_lu::matrix& a) {
 }  // namespace
 
 device_system::device_system(const static_lu::matrix& a, const std::vector<double>& b,
-                             bool positive_definite)
+                             cudssMatrixType_t type)
     : n_(a.n()) {
-  const static_lu::matrix lower = positive_definite ? lower_triangle(a) : static_lu::matrix{};
-  const static_lu::matrix& stored = positive_definite ? lower : a;
+  const bool general = type == CUDSS_MTYPE_GENERAL;
+  const static_lu::matrix lower = general ? static_lu::matrix{} : lower_triangle(a);
+  const static_lu::matrix& stored = general ? a : lower;
   const auto entries = static_cast<std::int64_t>(stored.values.size());
   gsofa::narrow<std::int32_t>(entries, "entries for cuDSS");
   row_start_ = upload(
@@ -58,10 +60,8 @@ device_system::device_system(const static_lu::matrix& a, const std::vector<doubl
   solution_ = upload(std::vector<double>(b.size()));
   cudssMatrix_t matrix = nullptr;
   check(cudssMatrixCreateCsr(&matrix, n_, n_, entries, row_start_.get(), nullptr, column_.get(),
-                             value_.get(), CUDA_R_32I, CUDA_R_32I, CUDA_R_64F,
-                             positive_definite ? CUDSS_MTYPE_SPD : CUDSS_MTYPE_GENERAL,
-                             positive_definite ? CUDSS_MVIEW_LOWER : CUDSS_MVIEW_FULL,
-                             CUDSS_BASE_ZERO),
+                             value_.get(), CUDA_R_32I, CUDA_R_32I, CUDA_R_64F, type,
+                             general ? CUDSS_MVIEW_FULL : CUDSS_MVIEW_LOWER, CUDSS_BASE_ZERO),
         "matrix");
   matrix_.reset(matrix);
   dense_[0] = dense(n_, right_side_.get());
@@ -141,7 +141,12 @@ outcome solver::solve(const device_system& s, const given_order& order, bool rea
   cudssData_t made = nullptr;
   check(cudssDataCreate(handle_.get(), &made), "data object");
   const cudss_data data(made, {handle_.get()});
+  outcome out;
   const auto handed = std::chrono::steady_clock::now();
+  if (order.by_set_order) {
+    out.set = gsofa::cudss::set_order(handle_.get(), config.get(), made, s.matrix(),
+                                      {.threads = settings_.threads});
+  }
   if (!order.permutation.empty()) {
     check(cudssDataSet(handle_.get(), made, CUDSS_DATA_USER_PERM, order.permutation.data(),
                        order.permutation.size_bytes()),
@@ -163,7 +168,6 @@ outcome solver::solve(const device_system& s, const given_order& order, bool rea
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     return seconds.count();
   };
-  outcome out;
   out.handing = handing.count();
   std::size_t written = 0;
   out.reordering = timed(CUDSS_PHASE_REORDERING, "reordering");

@@ -5,19 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "gsofa/gsofa.hpp"
 #include "harness/library/example/static_lu.hpp"
 #include "variants/peers/cudss_objects.hpp"
 
 /// One linear system solved by cuDSS phase by phase, in an order of its own or in one given.
 namespace cudss_solver {
 
-/// A x = b in device memory: CSR with 32-bit offsets, base 0; of a symmetric positive definite
-/// matrix the lower triangle alone.
+/// A x = b in device memory: CSR with 32-bit offsets, base 0; the lower triangle alone unless the
+/// type is CUDSS_MTYPE_GENERAL.
 class device_system {
  public:
   /// Throws overflow_error if A has 2^31 entries or more, budget_error if the device has too little
   /// memory.
-  device_system(const static_lu::matrix& a, const std::vector<double>& b, bool positive_definite);
+  device_system(const static_lu::matrix& a, const std::vector<double>& b, cudssMatrixType_t type);
 
   [[nodiscard]] std::int32_t n() const { return n_; }
   [[nodiscard]] cudssMatrix_t matrix() const { return matrix_.get(); }
@@ -32,22 +33,25 @@ class device_system {
 };
 
 /// What cuDSS gets instead of reordering: CUDSS_DATA_USER_PERM and, unless empty,
-/// CUDSS_DATA_USER_ND_PARTITION_TREE with CUDSS_CONFIG_ND_NLEVELS. All empty: cuDSS reorders.
+/// CUDSS_DATA_USER_ND_PARTITION_TREE with CUDSS_CONFIG_ND_NLEVELS. All empty: cuDSS reorders, or
+/// gsofa::cudss::set_order() gives an order with its tree.
 struct given_order {
   std::span<const std::int32_t> permutation;
   std::span<const std::int32_t> tree;
   int levels = 0;
+  bool by_set_order = false;
 };
 
 /// Seconds of each phase, each until the device is idle, and results.
 struct outcome {
-  double handing = 0;  ///< seconds to hand an order and its tree over
+  double handing = 0;  ///< seconds to hand an order and its tree over, or of set_order()
   double reordering = 0, symbolic = 0, numeric = 0, refactorization = 0, solve = 0;
   std::int64_t lu_nnz = 0;  ///< CUDSS_DATA_LU_NNZ
   std::vector<double> x;
   std::vector<std::int32_t> permutation;  ///< CUDSS_DATA_PERM_REORDER_ROW, where it is read back
   std::vector<std::int32_t> tree;         ///< CUDSS_DATA_ND_PARTITION_TREE, likewise
   std::string no_tree;                    ///< why cuDSS gives none of both
+  gsofa::pattern_order set;               ///< the result of set_order()
 };
 
 struct settings {

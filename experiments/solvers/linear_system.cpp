@@ -4,6 +4,7 @@
 
 #include "common/error.hpp"
 #include "common/generators.hpp"
+#include "common/matrix_file.hpp"
 #include "common/random.hpp"
 
 namespace cudss_solver {
@@ -70,17 +71,19 @@ bool is_symmetric(const static_lu::matrix& a) {
 
 }  // namespace
 
-linear_system read_system(const std::string& name, bool positive_definite) {
+linear_system read_system(const std::string& name, bool symmetric) {
   linear_system s{.name = name, .a = {}, .b = {}};
-  if (name.starts_with("gen:")) {
-    const pattern p = generate(name.substr(4));
-    s.a = with_values(positive_definite ? symmetrized(p, diagonal::keep) : with_diagonal(p),
-                      positive_definite);
+  matrix_file_header header;
+  header.field = "pattern";  // of a generated matrix
+  const pattern p =
+      name.starts_with("gen:") ? generate(name.substr(4)) : read_matrix_file(name, &header);
+  if (header.field == "pattern") {
+    s.a = with_values(symmetric ? symmetrized(p, diagonal::keep) : with_diagonal(p), symmetric);
   } else {
     s.a = static_lu::read_matrix_market(name);
     s.diagonal_added = count_missing_diagonal(s.pattern_of());
     if (s.diagonal_added > 0) s.a = with_zero_diagonal(s.a);
-    if (positive_definite && !is_symmetric(s.a)) throw input_error(name + ": is not symmetric");
+    if (symmetric && !is_symmetric(s.a)) throw input_error(name + ": is not symmetric");
   }
   if (s.a.n() == 0) throw input_error(name + ": has no rows");
   s.b = static_lu::some_right_side(s.a.n());

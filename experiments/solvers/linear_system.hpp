@@ -19,9 +19,10 @@ struct linear_system {
   }
 };
 
-/// The system of a file, or of a generated matrix "gen:SPEC" with values in [-1, 1] and a dominant
-/// diagonal. Throws input_error if the matrix has no rows, or if the caller requires a positive
-/// definite matrix and the matrix is not symmetric.
-linear_system read_system(const std::string& name, bool positive_definite);
+/// The system of a file, or of a generated matrix "gen:SPEC". A generated matrix and a file of a
+/// pattern get values in [-1, 1] and a dominant diagonal; with `symmetric`, those of A + A^T.
+/// Throws input_error if the matrix has no rows, or if the caller requires a symmetric matrix and
+/// the values of the file are not symmetric.
+linear_system read_system(const std::string& name, bool symmetric);
 
 }  // namespace cudss_solver
