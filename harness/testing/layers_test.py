@@ -36,6 +36,7 @@ ALLOWED = {
     # The Python package, what solvers are given, and programs of experiments use the library as others do.
     "harness/library/python": {"harness/library"},
     "harness/library/superlu": {"harness/library", "harness/library/superlu"},
+    "harness/library/petsc": {"harness/library"},
     "experiments": {"experiments", "harness/library"},
 }
 ALLOWED |= {f"variants/{f}": {"common", f"variants/{f}", *SHARED} for f in FAMILIES}
