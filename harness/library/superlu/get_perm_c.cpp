@@ -1,9 +1,10 @@
 // get_perm_c_dist() of SuperLU_DIST: the orders of A + A^T (METIS_AT_PLUS_A, MMD_AT_PLUS_A) by
 // libgsofa.
 //
-// Every rank calls it with the same columns, and pdgssvx compares nothing: all ranks must get the
-// same order. On the host the order depends on the pattern and the method alone. A device finds
-// another one, so that a device that fails ends a job of several processes.
+// Every rank calls it with the same columns, and pdgssvx does not compare what they get: all ranks
+// must get the same order. On the host the order depends on the pattern and the method alone. The
+// order of a device differs. So a device is used only if one process orders for all, and a device
+// or a process that fails then ends the job.
 // Compiled twice, as symbfact.cpp.
 
 #include <dlfcn.h>
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -140,6 +142,9 @@ class node_order {
     auto share = std::make_unique<node_share>(name, others, own_processors(), limits_of_waiting());
     if (!share->finds()) {
       auto given = order_of_memory(share->wait(), key, static_cast<std::size_t>(a.ncol));
+      if (!given && may_use_device(a, method)) {
+        throw std::runtime_error("the process that orders for this node sent no order");
+      }
       if (!given) return {found_order(a, method, key, {}), ""};
       return {std::make_shared<const column_order>(std::move(*given)), ", by another process"};
     }
@@ -196,7 +201,7 @@ void order_by_gsofa(order_routine original, int pnum, int ispec, SuperMatrix* a,
 
 using gsofa::superlu::column_index;
 
-// Its first two parameters are int_t up to version 8 of SuperLU_DIST, int from 9 on, as
+// Its first two parameters are int_t up to version 9.1 of SuperLU_DIST, int from 9.2 on, as
 // column_index.
 #ifdef GSOFA_SUPERLU_WRAP
 

@@ -161,6 +161,21 @@ TEST_CASE("$GSOFA_ORDER names the method; anything else ends the program with on
   CHECK(outside.text.starts_with("gsofa: get_perm_c_dist: row -3 is outside [0, "));
 }
 
+TEST_CASE("a matrix with enough entries for a device gets an order with and without a device") {
+  constexpr index_t n = 2001;
+  pattern dense{n, n, {0}, {}};
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t j = 0; j < n; ++j) dense.col_idx.push_back(j);
+    dense.row_ptr.push_back(static_cast<offset_t>(dense.col_idx.size()));
+  }
+  columns c(dense);
+  auto found = c.order(gsofa_get_perm_c_dist, METIS_AT_PLUS_A);
+  std::ranges::sort(found);
+  CHECK(found.front() == 0);
+  CHECK(found.back() == n - 1);
+  CHECK(std::ranges::adjacent_find(found) == found.end());
+}
+
 TEST_CASE("the processes of a node find an order once") {
   constexpr int rounds = 20;
   std::vector<std::vector<column_index>> expected;
