@@ -415,15 +415,21 @@ def filled(template, calls):
         raise Fault(f"{HERE / template}:{lines[-1] if lines else '?'}: {e}") from e
 
 
+def say(text):
+    print(f"report: {text}", file=sys.stderr, flush=True)
+
+
 def build(board, out):
-    """report.html and report.tex with their figures in a folder."""
+    """report.html and report.tex with their figures in a folder. Standard error names each figure and page."""
     content = Content(board, out)
     for _, name in FIGURE.findall((HERE / "report.md").read_text(encoding="utf-8")):
+        say(f"figure {name}")
         content.draw(name)
     parts = blocks(filled("report.md", content.calls()), content.blocks, content.absent)
     images = {b["name"]: data_uri(out / f"{b['name']}.png") for b in parts if b["kind"] == "figure"}
     for env, template in ((html_environment(), "report.html.j2"), (latex_environment(), "report.tex.j2")):
         page = env.get_template(template).render(title=parts[0]["text"], blocks=parts, images=images)
+        say(template.removesuffix(".j2"))
         whole = out / (template.removesuffix(".j2") + ".part")
         whole.write_text(page, encoding="utf-8")
         whole.replace(whole.with_suffix(""))
@@ -448,6 +454,7 @@ def main():
         return 2
     print(args.out / "report.html")
     if not args.no_pdf and shutil.which("latexmk"):
+        say("report.pdf")
         done = subprocess.run(["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "report.tex"],
                               cwd=args.out, capture_output=True, text=True)
         if done.returncode != 0:
