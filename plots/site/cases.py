@@ -17,12 +17,17 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "paper")]
 
 import estimate  # noqa: E402
+import order_kinds  # noqa: E402
 import records  # noqa: E402
 import stale  # noqa: E402
+from machines import key_of, part_of, place  # noqa: E402
 
 BASELINE = "peer_superlu_dist"
 LONGEST = 150  # characters of a slug
 BUNDLED = ROOT / "experiments" / "matrices"
+MADE = ("stand-in", "generated")  # kinds of matrices that are not real
+BEST_ORDERS = ("tournament", "automatic", "gpu_nested_dissection", "cpu_nested_dissection")
+TIMED = "times.jsonl"
 
 
 def counted_files(evidence=ROOT / "paper" / "evidence.toml"):
@@ -35,22 +40,6 @@ def counted_files(evidence=ROOT / "paper" / "evidence.toml"):
                 name = entry if table == "records" else f"{entry}, real matrices"
                 files.setdefault(file, []).append(name)
     return {f: names for f, names in files.items() if f.is_relative_to(ROOT / "experiments" / "records")}
-
-
-def place(run):
-    """(file relative to the tree, line) of a run."""
-    file, line = run.place.rsplit(":", 1)
-    path = Path(file)
-    return (path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else file), int(line)
-
-
-def machine_key(run):
-    """The machine's id and its processor, since copies of one virtual machine have one id on any processor; of records without
-    an id their session, the folder, which is of one machine."""
-    identity = run.get("machine", {}).get("id", "")
-    if not identity:
-        return Path(place(run)[0]).parent.name
-    return f"{identity}.{re.sub(r'[^A-Za-z0-9]+', '-', run['cpu']).strip('-')}"
 
 
 def slug(name):
@@ -128,7 +117,7 @@ class Case:
             e = estimate.of_samples(self.samples, records.case_name(last))
             self.seconds, self.interval = e.number, e.interval()
         self.matrix = last["matrix"]["name"]
-        self.machine, self.commit = machine_key(last), last["git"]["sha"]
+        self.machine, self.commit = key_of(last), last["git"]["sha"]
         self.group = self.matrix, last["ordering"]["digest"], self.machine, self.commit
 
     @property
@@ -150,7 +139,7 @@ def cases_of(runs):
     for run in timed:
         mine = settings(run)
         label = ", ".join(f"{name}={mine[name]}" for name in sorted(differ[run["variant"]]) if name in mine)
-        key = run["matrix"]["name"], run["ordering"]["digest"], machine_key(run), run["git"]["sha"], run["variant"], label
+        key = run["matrix"]["name"], run["ordering"]["digest"], key_of(run), run["git"]["sha"], run["variant"], label
         grouped.setdefault(key, []).append(run)
     found = []
     for (*_, label), mine in grouped.items():
@@ -164,8 +153,9 @@ def ratios(cases, baseline=BASELINE, bare=False):
     """{case: how many times as fast as the baseline's case of its group}; cases without such a one are left out."""
     def time(case):
         return case.bare if bare else case.seconds
-    base = {c.group: time(c) for c in cases if c.name == baseline and c.seconds is not None}
-    return {c: base[c.group] / time(c) for c in cases if c.seconds is not None and c.group in base}
+    timed = [c for c in cases if c.seconds is not None]
+    base = {c.group: time(c) for c in timed if c.name == baseline}
+    return {c: base[c.group] / time(c) for c in timed if c.group in base}
 
 
 def summary(cases, baseline=BASELINE, bare=False):
@@ -181,6 +171,81 @@ def summary(cases, baseline=BASELINE, bare=False):
     return out
 
 
+def commit_times(cases):
+    """{commit: time of its last run}."""
+    return {c.commit: c.last["time_utc"] for c in sorted(cases, key=lambda c: c.last["time_utc"])}
+
+
+Standing = collections.namedtuple("Standing", "cases real mean least most matrices")
+
+
+def is_real(case):
+    return records.kind(case.last["matrix"]) not in MADE
+
+
+def standings(cases):
+    """{variant: [Standing], the first one leads}: ratios without digests of one set of settings on one machine at one commit. A
+    standing counts real matrices only (real), unless it has fewer than half as many as the largest one has: then it counts all.
+    The leader has most real matrices, else most matrices, of equals the latest commit, of equals the largest mean."""
+    time_of = commit_times(cases)
+    on_real = summary(filter(is_real, cases), bare=True)
+    most = max((values[-1] for values in on_real.values()), default=0)
+    of_key, found = {}, {}
+    for c in cases:
+        of_key.setdefault((c.name, c.machine, c.commit), []).append(c)
+    for key, values in summary(cases, bare=True).items():
+        real = 2 * on_real.get(key, (0,))[-1] >= most > 0
+        mine = [c for c in of_key[key] if is_real(c) or not real]
+        found.setdefault(mine[0].variant, []).append(Standing(mine, real, *(on_real[key] if real else values)))
+    for rows in found.values():
+        rows.sort(key=lambda s: (s.real, s.matrices, time_of[s.cases[0].commit], s.mean), reverse=True)
+    return found
+
+
+def by_part(cases):
+    """{Group of parts of machines: cases, fastest first} of one matrix: of each variant the fastest case at its latest commit."""
+    time_of, latest = commit_times(cases), {}
+    for c in sorted((c for c in cases if c.seconds is not None), key=lambda c: (time_of[c.commit], -c.bare)):
+        latest[part_of(c.last).group, c.variant] = c
+    groups = {}
+    for (group, _), c in sorted(latest.items(), key=lambda item: (item[0][0], item[1].bare)):
+        groups.setdefault(group, []).append(c)
+    return groups
+
+
+def fill_of(runs, digest=None):
+    """The result of a run whose counts are exact, of the prepared matrix with this digest if one is given; None without one. A
+    peer's result counts only if there is no other."""
+    found = [r for r in runs if "fill" in r["result"] and digest in (None, r["ordering"]["digest"])]
+    exact = [r for r in found if r["device"] != "peer"]
+    return (exact or found)[-1]["result"] if found else None
+
+
+def latest_orders(lines, counted):
+    """{matrix: {order: (latest record, latest record with a time or None)}} of the matrices' own numberings. A time counts if the
+    file is in `counted`, or is named TIMED: other orders were recorded for their operations, on busy machines."""
+    found = {}
+    for line in sorted(lines, key=lambda line: line["time_utc"]):
+        if line.get("shuffle", 0) == 0:
+            file = ROOT / place(line)[0]
+            of_matrix = found.setdefault(line["matrix"]["name"], {})
+            before = of_matrix.get(line["order"], (None, None))[1]
+            of_matrix[line["order"]] = line, line if file in counted or file.name == TIMED else before
+    return found
+
+
+def three_orders(of_matrix):
+    """Names of METIS, AMD and the best order of this project among the orders of a matrix."""
+    return [order for order in ("metis", "amd", next((o for o in BEST_ORDERS if o in of_matrix), None)) if order in of_matrix]
+
+
+def kind_of(runs, orders):
+    """Kind of a matrix by its runs, else by its orders."""
+    if runs:
+        return records.kind(runs[-1]["matrix"])
+    return order_kinds.kind_of(next(iter(orders.values()))[0], order_kinds.read_table(order_kinds.TABLE))
+
+
 @functools.cache
 def sources_of(variant):
     """The text of the sources that a variant's options may be declared in, tests aside; "" of one that is gone."""
@@ -192,20 +257,36 @@ def sources_of(variant):
                    if f.suffix in stale.SOURCE and not f.stem.endswith("_test"))
 
 
+def argument_of(matrix):
+    """(what follows --matrix, what the reader needs first)."""
+    name = matrix["name"]
+    if matrix["source"].startswith("gen:"):
+        return matrix["source"], ""
+    if records.abbreviation(name) or bundled_file(name) or name.startswith("gen:"):
+        return name, ""
+    return f"{name}.mtx.gz", f"{name}.mtx.gz is not bundled"
+
+
+def commands(matrix, kind, orders, variants):
+    """Command lines that repeat a page's orders and times on the machine at hand with the program as it is."""
+    (name, absent), lines = argument_of(matrix), []
+    if absent and kind == "finite elements":
+        lines, name = [f"python3 experiments/matrices/fem/make.py results/fem --only {matrix['name']}"], f"results/fem/{name}"
+    if orders:
+        lines.append(f"./testbed gsofa order --matrix {name} --order {','.join(orders)}")
+    here = [v for v in variants if v in stale.registered()]
+    for chosen in ([v for v in here if not v.startswith("gpu")], [v for v in here if v.startswith("gpu")]):
+        if chosen:
+            named = "".join(f" --variant {v}" for v in dict.fromkeys([*chosen, BASELINE]))
+            lines.append(f"./testbed gsofa run --matrix {name} --order metis --repeat 7{named}")
+    return lines
+
+
 def command(run):
     """(command line that runs a case again, what it needs or where it differs)."""
-    matrix, ordering, notes = run["matrix"], run["ordering"], []
-    source = matrix["source"]
-    if source.startswith("gen:"):
-        name = source
-    elif records.abbreviation(matrix["name"]) or bundled_file(matrix["name"]):
-        name = matrix["name"]
-    elif matrix["name"].startswith("gen:"):
-        name = matrix["name"]
-    else:
-        name = f"{matrix['name']}.mtx.gz"
-        notes.append(f"{name} is not bundled")
-    words = ["run", "--matrix", name]
+    ordering = run["ordering"]
+    name, note = argument_of(run["matrix"])
+    words, notes = ["run", "--matrix", name], [note] if note else []
     if ordering["row"] == "none":
         words += ["--match", "none"]
     if ordering["col"] == "file":

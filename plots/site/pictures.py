@@ -1,110 +1,70 @@
-"""Pictures of the site: charts as inline SVG whose colours the style sheet sets, patterns as PNG."""
+"""Pictures of the site: charts as SVG whose colours the style sheet sets, patterns as PNG."""
 
 import base64
 import html
+import io
 import math
+import re
 import struct
 import zlib
 
 import numpy
+import style
+from style import plt
+from style_dots import plain_log
 
-SERIES = 8  # of which the style sheet has colours
-
-
-def span(values):
-    """Powers of ten around positive values."""
-    low, high = math.floor(math.log10(min(values)) + 1e-9), math.ceil(math.log10(max(values)) - 1e-9)
-    return low, high if high > low else low + 1
-
-
-def power(exponent):
-    """A power of ten in plain digits, or as a power."""
-    return f"{10.0 ** exponent:g}" if -4 < exponent < 5 else f"1e{exponent}"
+MARKS = (("o", "●"), ("s", "■"), ("^", "▲"), ("D", "◆"), ("v", "▼"))  # of a series in a chart, and in its key
+COLOURS = {"#020202": "var(--faint)", "#030303": "var(--grid)"} | {
+    f"#0404{k:02}": f"var(--s{k})" for k in range(len(MARKS))}
+FAINT, GRID, *SERIES = COLOURS
+LOOK = {"svg.fonttype": "none", "svg.hashsalt": "gsofa", "axes.labelcolor": FAINT, "axes.edgecolor": FAINT,
+        "xtick.color": FAINT, "ytick.color": FAINT, "grid.color": GRID}
 
 
-def marker(k, x, y, title, r=4):
-    """The marker of series k at a point, with a title that a pointer shows."""
-    shapes = (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"/>',
-        f'<rect x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r}" height="{2 * r}"/>',
-        f'<path d="M{x:.1f} {y - r - 1:.1f}l{r + 1} {2 * r}h{-2 * r - 2}z"/>',
-        f'<path d="M{x:.1f} {y - r - 1:.1f}l{r + 1} {r + 1}l{-r - 1} {r + 1}l{-r - 1} {-r - 1}z"/>',
-        f'<path d="M{x:.1f} {y + r + 1:.1f}l{r + 1} {-2 * r}h{-2 * r - 2}z"/>',
-        f'<path class="bare" d="M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}m0 {-2 * r}l{-2 * r} {2 * r}"/>',
-        f'<path class="bare" d="M{x - r:.1f} {y:.1f}h{2 * r}m{-r} {-r}v{2 * r}"/>',
-        f'<circle class="bare" cx="{x:.1f}" cy="{y:.1f}" r="{r}"/>')
-    return f'<g class="m">{shapes[k % SERIES]}<title>{html.escape(title)}</title></g>'
+class Scale:
+    """A logarithmic axis over positive values; positions are percent of its length."""
+
+    def __init__(self, values):
+        self.low = math.floor(math.log10(min(values)) + 1e-9)
+        self.high = max(math.ceil(math.log10(max(values)) - 1e-9), self.low + 1)
+
+    def at(self, value):
+        return round(100 * (math.log10(value) - self.low) / (self.high - self.low), 2)
+
+    def ticks(self):
+        """(position, text) of the powers of ten."""
+        return [(self.at(10.0 ** e), f"{10.0 ** e:,.0f}" if e >= 0 else f"{10.0 ** e:g}") for e in range(self.low, self.high + 1)]
 
 
-def svg(width, height, label, parts):
-    return (f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-            f'aria-label="{html.escape(label)}">{"".join(parts)}</svg>')
-
-
-def time_dots(rows, label):
-    """Horizontal dots of milliseconds on a logarithmic axis. rows: (name, ms, low or None, high or None, text)."""
-    left, right, line, top = 14 + 7 * max(len(row[0]) for row in rows), 90, 20, 6
-    width = left + 380 + right
-    ends = [v for _, ms, low, high, _ in rows for v in (ms, low or ms, high or ms)]
-    low10, high10 = span(ends)
-    height = top + line * len(rows) + 40
-
-    def at(ms):
-        return left + (math.log10(ms) - low10) / (high10 - low10) * (width - left - right)
-    parts = []
-    bottom = top + line * len(rows)
-    for e in range(low10, high10 + 1):
-        x = at(10.0 ** e)
-        parts.append(f'<path class="grid" d="M{x:.1f} {top}V{bottom}"/>'
-                     f'<text class="tick" x="{x:.1f}" y="{bottom + 15}" text-anchor="middle">{power(e)}</text>')
-    parts.append(f'<text class="tick" x="{(left + width - right) / 2}" y="{bottom + 32}" text-anchor="middle">'
-                 "median time, ms (logarithmic)</text>")
-    for k, (name, ms, low, high, text) in enumerate(rows):
-        y = top + line * k + line / 2
-        parts.append(f'<text x="{left - 10}" y="{y + 4:.1f}" text-anchor="end">{html.escape(name)}</text>')
-        parts.append(f'<path class="lead" d="M{left} {y}H{at(ms):.1f}"/>')
-        if low is not None:
-            parts.append(f'<path class="interval" d="M{at(low):.1f} {y}H{at(high):.1f}"/>')
-        parts.append(f'<g class="s0">{marker(0, at(ms), y, f"{name}: {text}")}</g>')
-        end = max(at(ms), at(high or ms)) + 9
-        parts.append(f'<text class="value" x="{end:.1f}" y="{y + 4:.1f}">{html.escape(text)}</text>')
-    return svg(width, height, label, parts)
-
-
-def lines(series, x_label, y_label, label, width=430, height=300):
-    """Lines on two logarithmic axes. series: (index of its look, name, [(x, y, text)])."""
-    left, right, top, bottom = 52, 12, 10, 44
-    points = [p for *_, of in series for p in of]
-    x10, y10 = span([p[0] for p in points]), span([p[1] for p in points])
-
-    def at(x, y):
-        return (left + (math.log10(x) - x10[0]) / (x10[1] - x10[0]) * (width - left - right),
-                height - bottom - (math.log10(y) - y10[0]) / (y10[1] - y10[0]) * (height - top - bottom))
-    parts = []
-    for e in range(x10[0], x10[1] + 1):
-        x, _ = at(10.0 ** e, 10.0 ** y10[0])
-        parts.append(f'<path class="grid" d="M{x:.1f} {top}V{height - bottom}"/>'
-                     f'<text class="tick" x="{x:.1f}" y="{height - bottom + 15}" text-anchor="middle">{power(e)}</text>')
-    for e in range(y10[0], y10[1] + 1):
-        _, y = at(10.0 ** x10[0], 10.0 ** e)
-        parts.append(f'<path class="grid" d="M{left} {y:.1f}H{width - right}"/>'
-                     f'<text class="tick" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{power(e)}</text>')
-    parts.append(f'<text class="tick" x="{(left + width - right) / 2}" y="{height - 8}" text-anchor="middle">'
-                 f"{html.escape(x_label)}</text>")
-    parts.append(f'<text class="tick" transform="translate(12 {(top + height - bottom) / 2}) rotate(-90)" '
-                 f'text-anchor="middle">{html.escape(y_label)}</text>')
-    for k, name, of in series:
-        of = sorted(of)
-        path = "L".join("{:.1f} {:.1f}".format(*at(x, y)) for x, y, _ in of)
-        parts.append(f'<g class="s{k % SERIES}"><path class="line" d="M{path}"/>' +
-                     "".join(marker(k, *at(x, y), f"{name}, {text}") for x, y, text in of) + "</g>")
-    return svg(width, height, label, parts)
-
-
-def key(k):
-    """The marker of series k alone, for a legend."""
-    return f'<svg class="key" viewBox="0 0 24 14" width="24" height="14" aria-hidden="true"><g class="s{k % SERIES}">' \
-           f'<path class="line" d="M1 7H23"/>{marker(k, 12, 7, "")}</g></svg>'.replace("<title></title>", "")
+def chart(series, x_label, y_label, label, joined=False, ratio=False):
+    """Series of points on two logarithmic axes, as inline SVG. series: {look: [(x, y, title, address)]}, each point of several a
+    link; joined: a line connects the points of a series; ratio: y is a multiple, with a line at 1. At 4.6 inches text stays readable
+    on a phone."""
+    with plt.rc_context(LOOK):
+        figure, axes = plt.subplots(figsize=(4.6, 3.3))
+        for k, points in series.items():
+            x, y, _, addresses = zip(*points)
+            if joined:
+                axes.plot(x, y, color=SERIES[k], linewidth=1.3)
+            dots = axes.scatter(x, y, s=17, marker=MARKS[k][0], c=[SERIES[k]] * len(x), linewidths=0, zorder=3)
+            dots.set_urls(addresses)
+        axes.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
+        plain_log(axes.yaxis)
+        if ratio:
+            axes.axhline(1, color=FAINT, linewidth=0.9)
+            axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}×")
+        style.without_mathtext(figure)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+        plt.close(figure)
+    text = out.getvalue()
+    text = text[text.index("<svg"):]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    text = re.sub(r' id="\w+_\d+"', "", text)
+    text = re.sub("|".join(COLOURS), lambda m: COLOURS[m[0]], text)
+    text = re.sub(r'^<svg .*?viewBox="([^"]+)".*?>', rf'<svg viewBox="\1" role="img" aria-label="{html.escape(label)}">', text, flags=re.S)
+    titles = iter([title for points in series.values() if len(points) > 1 for _, _, title, address in points if address])
+    return re.sub(r"<a xlink:href=[^>]*>", lambda m: f"{m[0]}<title>{html.escape(next(titles))}</title>", text)
 
 
 def chunk(name, content):
@@ -112,7 +72,7 @@ def chunk(name, content):
 
 
 def pattern_png(n, rows, columns, most=200):
-    """A data URI of the density of a pattern: black whose opacity grows with the entries of a pixel; an entry alone is seen."""
+    """A data URI of the density of a pattern: black whose opacity grows with the entries of a pixel; a single entry is visible."""
     side = min(n, most)
     count, _, _ = numpy.histogram2d(rows, columns, bins=side, range=((0, n), (0, n)))
     alpha = numpy.where(count > 0, 70 + 185 * numpy.log1p(count) / max(math.log1p(count.max()), 1e-9), 0)

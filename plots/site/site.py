@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Builds a static site from the committed records: leaderboard, a page for each matrix, growth, figures next to their
-claims, and where each number comes from.
+"""Builds a static site from the committed records: a row for each variant, a page for each matrix, growth, figures next to
+their claims, and where each number comes from.
 
   site.py --out FOLDER [--figures NAME[,NAME...]|none]
 
-Plain HTML, one style sheet, one script: it needs no server and no network. FOLDER is replaced as a whole, and only if it
-does not exist, is empty, or is such a site. Drawing takes most of the time: --figures draws some or none, and the claims of
-the others stand without one. Exit status 2 if the records cannot be used or the folder must not be replaced.
+Plain HTML, one style sheet, one script: it needs no server and no network. The program replaces FOLDER completely, and only if
+FOLDER does not exist, is empty, or is such a site. Drawing the figures takes most of the time: --figures draws some or none, and
+the claims of the other figures appear without a figure. Standard error names each page and figure. Exit status 2 if the records
+cannot be used or FOLDER must not be replaced.
 """
 
 import argparse
 import contextlib
 import csv
+import functools
 import io
-import json
-import re
 import shutil
 import signal
 import statistics
@@ -30,10 +30,13 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import cases as data  # noqa: E402
+import growth  # noqa: E402
+import machines  # noqa: E402
 import pictures  # noqa: E402
 import records  # noqa: E402
 import build  # noqa: E402
 import claims  # noqa: E402
+import style  # noqa: E402
 from terminal_text import printable  # noqa: E402
 
 ROOT = data.ROOT
@@ -42,8 +45,10 @@ MARK = ".gsofa-site"  # a file of every site, by which its folder is known
 ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 SYMBOLS = {claims.REPRODUCED: "✓", claims.SHAPE_ONLY: "≈", claims.DIRECTION_ONLY: "↗", claims.UNDECIDED: "?",
            claims.NOT_REPRODUCED: "✗", claims.INCOMPLETE: "…", claims.NOT_RUN: "–", claims.ELSEWHERE: "⌂"}
-FAMILIES = (("gen:grid7:", "7-point grid"), ("gen:grid27:", "27-point grid"), ("gen:circuit:", "circuit"),
-            ("gen:elasticity3d:", "elasticity"))
+FIGURE = ("gpu_bitmap_panels", "cpu_bitmap_panels", "gpu_maxid")  # variants in the figure of the first page
+LARGE = 10_000  # rows
+COLUMNS = ("matrix", "kind", "n", "nnz", "nnz_lu", "variant", "settings", "part", "machine", "commit", "ms", "low_ms", "high_ms",
+           "without_digests_ms", "runs", "ended_after_ms", "status", "times_symbfact")
 
 
 def seconds_text(seconds):
@@ -56,57 +61,28 @@ def commas(number):
     return f"{number:,}" if number is not None else "–"
 
 
-def times_text(ratio):
-    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.3g}"
+def broken(name):
+    """A name that may break after an underscore."""
+    return markupsafe.Markup("_<wbr>").join(name.split("_"))
 
 
-class Machine:
-    """What records say of one machine. key: data.machine_key()."""
-
-    def __init__(self, key, run):
-        self.key, self.identified = key, bool(run.get("machine", {}).get("id"))
-        self.cpu = run["cpu"]
-        self.gpus, self.drivers, self.threads, self.hosts = {}, set(), set(), set()
-
-    def add(self, run):
-        names = [g["name"] for g in run["gpus"]]
-        for name in names:
-            self.gpus[name] = max(self.gpus.get(name, 0), names.count(name))
-        self.drivers.update(g.get("driver_version") or f"CUDA {g['driver']}" for g in run["gpus"])
-        self.threads.add(run.get("machine", {}).get("threads_online"))
-
-    def gpu_text(self):
-        return ", ".join(f"{count} × {name}" for name, count in sorted(self.gpus.items())) or "no GPU"
-
-    def short(self):
-        """What a column has room for: "64d6a5fb Intel"."""
-        if not self.identified:
-            return self.key.replace("2026-", "", 1)
-        return f"{self.key[:8]} {re.match('[A-Za-z0-9]*', self.cpu)[0]}".strip()
-
-    def text(self):
-        return f"{self.short()}: {self.gpu_text()}, {self.cpu}"
+def say(text):
+    print(f"site: {text}", file=sys.stderr, flush=True)
 
 
-def machines_of(runs):
-    """{key: Machine}, in the order of the keys."""
+def read_stale():
+    """{(file, commit, variant): sources that changed since}."""
+    path = RECORDS / "stale.tsv"
+    try:
+        with open(path, encoding="utf-8", newline="") as lines:
+            rows = list(csv.reader(lines, delimiter="\t"))
+    except OSError as e:
+        raise records.Refused(f"{path}: {e.strerror}") from e
     found = {}
-    for run in runs:
-        found.setdefault(data.machine_key(run), Machine(data.machine_key(run), run)).add(run)
-    return dict(sorted(found.items()))
-
-
-def fill_of(runs):
-    """The result of a run whose counts are exact: no peer's, if there is another."""
-    exact = [r for r in runs if r["device"] != "peer" and "fill" in r["result"]]
-    return (exact or [r for r in runs if "fill" in r["result"]] or [None])[-1]
-
-
-def by_digest(runs):
-    """{digest of the prepared matrix: its runs}."""
-    found = {}
-    for run in runs:
-        found.setdefault(run["ordering"]["digest"], []).append(run)
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != 5:
+            raise records.Refused(f"{path}:{number}: not five columns")
+        found[f"experiments/records/{row[0]}", row[1], row[2]] = row[4]
     return found
 
 
@@ -116,216 +92,207 @@ class Site:
     def __init__(self):
         self.files = data.counted_files()
         self.runs = records.read(self.files)[0]
-        self.orders = records.read_orders(self.files)
+        self.all_runs, orders, self.lines = [], [], {}
+        for file in sorted(RECORDS.rglob("*.jsonl")):
+            self.all_runs += records.read_runs([file])
+            orders += records.read_orders([file])
+            self.lines[file] = records.lines_of(file, file.stat().st_mtime_ns)[0]
+        self.orders = data.latest_orders(orders, self.files)
         self.cases = data.cases_of(self.runs)
-        self.machines = machines_of(self.runs)
-        self.known = dict(self.machines)  # and those of other records
-        self.ratios = data.ratios(self.cases)
+        self.machines = machines.machines_of(line for lines in self.lines.values() for line in lines if "git" in line)
+        self.ratios = data.ratios(self.cases, bare=True)
+        self.standings = data.standings(self.cases)
         self.by_matrix = {}
-        for run in sorted(self.runs, key=lambda r: (r["matrix"]["n"], r["matrix"]["name"])):
+        for run in self.runs:
             self.by_matrix.setdefault(run["matrix"]["name"], []).append(run)
-        self.slugs = data.slugs(self.by_matrix)
-        self.stale = self.read_stale()
-
-    @staticmethod
-    def read_stale():
-        """{(file, commit, variant): sources that changed since}."""
-        path = RECORDS / "stale.tsv"
-        try:
-            with open(path, encoding="utf-8", newline="") as lines:
-                rows = list(csv.reader(lines, delimiter="\t"))
-        except OSError as e:
-            raise records.Refused(f"{path}: {e.strerror}") from e
-        found = {}
-        for number, row in enumerate(rows[1:], 2):
-            if len(row) != 5:
-                raise records.Refused(f"{path}:{number}: not five columns")
-            found[f"experiments/records/{row[0]}", row[1], row[2]] = row[4]
-        return found
+        self.names = sorted({*self.by_matrix, *self.orders}, key=lambda name: (self.matrix(name)["n"], name))
+        self.slugs = data.slugs(self.names)
+        self.stale = read_stale()
 
     def stale_of(self, run):
         """Sources of its variant that changed since a run, as text; "" if none did."""
         changed = self.stale.get((data.place(run)[0], run["git"]["sha"][:12], run["variant"]), "")
-        return f"{changed} sources changed since" if changed.isdigit() else changed
+        return f"{changed} source files changed since" if changed.isdigit() else changed
 
-    def leaderboard(self):
-        """The data of the index, lists in place of objects; site.js has their columns."""
-        machines, commits, configs, groups = list(self.machines), [], {}, {}
-        rows, matrices = [], {}
-        problems = {}  # what differs where a stand-in changed, or an order
-        for name, runs in self.by_matrix.items():
-            matrices[name] = [name, self.slugs[name], records.KINDS.index(records.kind(runs[-1]["matrix"]))]
-            for digest, mine in by_digest(runs).items():
-                matrix, exact = mine[-1]["matrix"], fill_of(mine)
-                problems[name, digest] = [matrix["n"], matrix["nnz"], *(
-                    (exact["result"]["nnz_l"] + exact["result"]["nnz_u"], exact["result"]["fill"]) if exact else (None, None))]
-        order = {name: k for k, name in enumerate(matrices)}
+    def matrix(self, name):
+        """What the latest record says about a matrix."""
+        return (self.by_matrix.get(name) or [next(iter(self.orders[name].values()))[0]])[-1]["matrix"]
+
+    def kind(self, name):
+        return data.kind_of(self.by_matrix.get(name), self.orders.get(name))
+
+    def where(self, run):
+        """Part of the machine and host: "1 × NVIDIA H200, host H"."""
+        return f"{machines.part_of(run).text}, {self.machines[machines.key_of(run)].host}"
+
+    def standing_row(self, s):
+        last = s.cases[-1].last
+        return {"variant": last["variant"], "label": s.cases[0].label, "mean": s.mean, "least": s.least, "most": s.most,
+                "matrices": s.matrices, "real": s.real, "part": machines.part_of(last).text,
+                "machine": self.machines[s.cases[0].machine], "commit": s.cases[0].commit[:7],
+                "stale": any(self.stale_of(c.last) for c in s.cases)}
+
+    def index(self):
+        rows = [[self.standing_row(s) for s in of] for of in self.standings.values()]
+        rows.sort(key=lambda of: (not of[0]["real"], -of[0]["mean"]))
+        fast = self.standings[FIGURE[0]][0]
+        large = [self.ratios[c] for c in fast.cases if c in self.ratios and c.last["matrix"]["n"] >= LARGE]
+        leaders = [row for row, *_ in rows]
+        return {"groups": [("real", [of for of in rows if of[0]["real"]]), ("few", [of for of in rows if not of[0]["real"]])],
+                "scale": pictures.Scale([row[key] for row in leaders for key in ("least", "most")]),
+                "fast": self.standing_row(fast), "large": (len(large), statistics.geometric_mean(large)),
+                "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
+                "counts": {"cases": len(self.cases), "runs": sum(len(c.runs) for c in self.cases),
+                           "variants": len({c.variant for c in self.cases}), "matrices": len(self.names)}}
+
+    def headline(self):
+        """Ratios of some leaders by the size of the result."""
+        series = {}
+        for k, variant in enumerate(FIGURE):
+            points = []
+            for c in self.standings[variant][0].cases:
+                result = data.fill_of(self.by_matrix[c.matrix], c.group[1])
+                if c in self.ratios and result:
+                    x, y = result["nnz_l"] + result["nnz_u"], self.ratios[c]
+                    points.append((x, y, f"{c.matrix}, {variant}: {style.short(y)} times", f"matrix/{self.slugs[c.matrix]}.html"))
+            series[k] = points
+        return {"svg": pictures.chart(series, "entries of L+U", "times as fast as symbfact", "Speed-up by entries of L+U", ratio=True),
+                "keys": [(k, variant, machines.part_of(self.standings[variant][0].cases[0].last).text) for k, variant in enumerate(FIGURE)]}
+
+    @functools.cached_property
+    def parts(self):
+        """{matrix: data.by_part()}."""
+        by_matrix = {}
         for c in self.cases:
-            if c.commit not in commits:
-                commits.append(c.commit)
-            config = configs.setdefault((c.variant, c.label), len(configs))
-            group = groups.setdefault(c.group, len(groups))
-            low, high = c.interval or (None, None)
+            by_matrix.setdefault(c.matrix, []).append(c)
+        return {name: data.by_part(of) for name, of in by_matrix.items()}
 
-            def ms(x):
-                return None if x is None else float(f"{1e3 * x:.6g}")
-            rows.append([group, config, ms(c.seconds), ms(low), ms(high), len(c.samples), ms(c.compact), ms(c.limit),
-                         int(c.status == "unverified"), int(bool(self.stale_of(c.last)))])
-        devices = {(c.variant, c.label): c.device for c in self.cases}
-        return {
-            "baseline": data.BASELINE, "kinds": records.KINDS,
-            "machines": [[k, self.machines[k].short(), self.machines[k].text()] for k in machines],
-            "commits": commits, "matrices": list(matrices.values()),
-            "configs": [[v, label, devices[v, label]] for v, label in configs],
-            "groups": [[order[m], machines.index(k), commits.index(sha), *problems[m, digest]] for m, digest, k, sha in groups],
-            "cases": rows}
+    def matrix_rows(self):
+        """A row for each matrix, with its fastest case."""
+        rows = []
+        for name in self.names:
+            cases = [c for of in self.parts.get(name, {}).values() for c in of]
+            fastest = min(cases, key=lambda c: c.bare, default=None)
+            first = next((self.orders[name][o][0] for o in data.three_orders(self.orders.get(name, {}))), None)
+            result = data.fill_of(self.by_matrix.get(name, ())) or (first and first["result"])
+            rows.append({"name": name, "kind": self.kind(name), "n": self.matrix(name)["n"], "nnz": self.matrix(name)["nnz"],
+                         "lu": result and result["nnz_l"] + result["nnz_u"], "case": fastest,
+                         "where": fastest and machines.part_of(fastest.last).text,
+                         "ratio": max((self.ratios[c] for c in cases if c in self.ratios), default=None)})
+        return rows
 
-    def structure(self, name):
-        """(what, value) rows of a matrix."""
-        runs = self.by_matrix[name]
-        matrix = runs[-1]["matrix"]
-        kind = records.kind(matrix)
+    def facts(self, name, pattern):
+        """(what, value) rows of a matrix. pattern: (n, rows, columns) if the matrix is bundled."""
+        matrix, kind = self.matrix(name), self.kind(name)
         abbr = records.abbreviation(name)
         entry = records.datasets().get(abbr, {})
-        rows = [("order n", f"{matrix['n']:,}")]
-        file = data.bundled_file(name)
-        if file:
-            n, i, j = data.read_pattern(file)
-            percent = 100 * data.symmetry(i, j)
-            rows.append(("structural symmetry", f"{percent:.3g} % of the entries off the diagonal have a mirror image"))
+        rows = [("order n", f"{matrix['n']:,}"), ("entries", f"{matrix['nnz']:,}")]
+        if pattern:
+            percent = 100 * data.symmetry(*pattern[1:])
+            rows.append(("symmetry", f"{percent:.3g} % of the entries off the diagonal have a mirror image"))
         elif entry:
-            rows.append(("structural symmetry", f"{entry['symmetry']:g} of the original, by the paper"))
-        sources = list(dict.fromkeys(r["matrix"]["source"] for r in runs))
-        rows.append(("source", "; ".join(sources)))
-        rows.append(("kind", kind + (f", in place of {entry.get('original', name)} of the paper, n = {entry['order']:,}, nnz = "
-                                     f"{entry['nnz']:,}" if kind == "stand-in" and entry else "")))
+            rows.append(("symmetry", f"{entry['symmetry']:g} of the original, by the paper"))
+        if kind == "stand-in" and entry:
+            rows.append(("stands in for", f"{entry.get('original', name)} of the paper (n = {entry['order']:,}, {entry['nnz']:,} entries)"))
         if abbr:
             rows.append(("in the paper", abbr))
-        rows.append(("sha256 of the source", ", ".join(dict.fromkeys(r["matrix"]["sha256"] for r in runs))))
-        return rows
+        lines = self.by_matrix.get(name) or [line for line, _ in self.orders[name].values()]
+        generated = sorted({line["matrix"]["source"] for line in lines if line["matrix"]["source"].startswith("gen:")})
+        if generated:
+            rows.append(("generated by", ", ".join(generated)))
+        return [*rows, ("sha256", ", ".join(sorted({line["matrix"]["sha256"] for line in lines})))]
+
+    def order_row(self, name, order):
+        line, timed = self.orders[name][order]
+        r, metis = line["result"], self.orders[name].get("metis")
+        machine = timed and self.machines.get(machines.key_of(timed))
+        return {"order": order, "fill": r["fill"], "lu": r["nnz_l"] + r["nnz_u"], "flops": r["flops"], "height": r["height"],
+                "ratio": r["flops"] / metis[0]["result"]["flops"] if metis and metis[0]["result"]["flops"] else None,
+                "ms": timed and 1e3 * statistics.median_low(timed["samples_s"]), "threads": timed and timed["threads"],
+                "machine": machine and machine.host, "place": data.place(timed or line), "commit": (timed or line)["git"]["sha"][:7]}
 
     def prepared(self, name):
-        """Rows of a matrix as it was prepared, one for each digest."""
+        """Rows of a matrix as it was prepared for timed runs, one for each digest."""
+        by_digest = {}
+        for run in self.by_matrix.get(name, ()):
+            by_digest.setdefault(run["ordering"]["digest"], []).append(run)
         rows = []
-        for digest, mine in by_digest(self.by_matrix[name]).items():
-            m, o, exact = mine[-1]["matrix"], mine[-1]["ordering"], fill_of(mine)
-            r = exact["result"] if exact else {}
+        for digest, mine in by_digest.items():
+            m, o, r = mine[-1]["matrix"], mine[-1]["ordering"], data.fill_of(mine) or {}
             library = f" ({o['library']})" if o["library"] else ""
-            rows.append({
-                "digest": digest, "order": f"rows {o['row']}, columns {o['col']}{library}",
-                "nnz": m["nnz"], "prepared": m["nnz_prepared"], "l": r.get("nnz_l"), "u": r.get("nnz_u"),
-                "lu": r["nnz_l"] + r["nnz_u"] if r else None, "fill": r.get("fill"),
-                "ratio": f"{r['fill'] / m['nnz_prepared']:.3g}" if r else "–", "supernodes": r.get("supernodes"),
-                "chunk": exact["chunk_size"] if exact else None, "runs": len(mine)})
+            rows.append({"digest": digest, "order": f"rows {o['row']}, columns {o['col']}{library}", "prepared": m["nnz_prepared"],
+                         "l": r.get("nnz_l"), "u": r.get("nnz_u"), "lu": r["nnz_l"] + r["nnz_u"] if r else None,
+                         "fill": r.get("fill"), "supernodes": r.get("supernodes"), "runs": len(mine)})
         return rows
 
-    def case_row(self, case):
+    def time_row(self, case):
         command, note = data.command(case.last)
-        places = [data.place(r) for r in case.runs]
-        last = case.last
-        return {
-            "variant": case.variant, "label": case.label, "device": case.device, "status": last["status"],
-            "reason": last["reason"], "machine": self.machines[case.machine].short(), "commit": case.commit[:7],
-            "ms": seconds_text(case.seconds) if case.seconds is not None else f"> {seconds_text(case.limit)}",
-            "sort_ms": 1e3 * (case.seconds if case.seconds is not None else case.limit),
-            "interval": f"{seconds_text(case.interval[0])} – {seconds_text(case.interval[1])}" if case.interval else
-                        "ended" if case.seconds is None else "not repeated",
-            "bare": seconds_text(case.bare) if case.bare is not None else "–",
-            "samples": " ".join(seconds_text(s) for s in case.samples), "count": len(case.samples),
-            "ratio": times_text(self.ratios[case]) if case in self.ratios else "–",
-            "sort_ratio": self.ratios.get(case, ""), "stale": self.stale_of(last),
-            "places": places, "command": command, "note": note}
-
-    def chart(self, mine):
-        """(SVG, its group in words) of the group with most variants: the fastest case of each variant."""
-        groups = {}
-        for c in mine:
-            if c.seconds is not None:
-                groups.setdefault(c.group, {}).setdefault(c.variant, []).append(c)
-        if not groups:
-            return None
-        group, by_variant = max(groups.items(), key=lambda item: len(item[1]))
-        best = sorted((min(v, key=lambda c: c.seconds) for v in by_variant.values()), key=lambda c: c.seconds)
-        rows = [(c.variant, 1e3 * c.seconds, *(1e3 * x for x in c.interval or ()), seconds_text(c.seconds) + " ms")
-                if c.interval else (c.variant, 1e3 * c.seconds, None, None, seconds_text(c.seconds) + " ms") for c in best]
-        where = self.machines[group[2]].text()
-        return pictures.time_dots(rows, f"Median times of variants on {group[0]}"), f"machine {where}; commit {group[3][:7]}"
+        return {"case": case, "part": machines.part_of(case.last).text, "machine": self.machines[case.machine], "ratio": self.ratios.get(case),
+                "stale": self.stale_of(case.last), "places": [data.place(r) for r in case.runs], "command": command, "note": note}
 
     def matrix_page(self, name):
+        runs, orders, parts = self.by_matrix.get(name, []), self.orders.get(name, {}), self.parts.get(name, {})
         mine = [c for c in self.cases if c.matrix == name]
         used = {id(r) for c in mine for r in c.runs}
-        rest = [r for r in self.by_matrix[name] if id(r) not in used]
-        counting = sum(r["counting"] for r in rest)
-        others = [{"variant": r["variant"], "status": r["status"], "place": data.place(r), "command": data.command(r)[0],
-                   "reason": data.why_not(r), "ms": " ".join(seconds_text(s) for s in r["samples_s"]) or "–"} for r in rest if not r["counting"]]
-        file, picture = data.bundled_file(name), None
-        if file:
-            picture = pictures.pattern_png(*data.read_pattern(file))
-        return {"name": name, "kind": records.kind(self.by_matrix[name][-1]["matrix"]), "structure": self.structure(name),
-                "prepared": self.prepared(name),
-                "chart": self.chart(mine), "cases": [self.case_row(c) for c in mine], "others": others, "counting": counting,
-                "picture": picture, "baseline": data.BASELINE,
-                "orders": [self.order_row(o) for o in self.orders if o["matrix"]["name"] == name]}
-
-    @staticmethod
-    def order_row(line):
-        """A line of `gsofa order`."""
-        r = line["result"]
-        return {"order": line["order"], "ms": seconds_text(statistics.median_low(line["samples_s"])),
-                "count": len(line["samples_s"]), "fill": r["fill"], "flops": f"{r['flops']:.4g}", "height": r["height"],
-                "threads": line["threads"], "machine": Machine(data.machine_key(line), line).short(), "place": data.place(line)}
+        rest = [r for r in runs if id(r) not in used]
+        file = data.bundled_file(name)
+        pattern = file and data.read_pattern(file)
+        three = [self.order_row(name, o) for o in data.three_orders(orders)]
+        ends = [1e3 * (x - c.compact) for of in parts.values() for c in of for x in (c.seconds, *(c.interval or ()))]
+        return {"name": name, "kind": self.kind(name), "facts": self.facts(name, pattern),
+                "picture": pattern and pictures.pattern_png(*pattern),
+                "three": three, "most": max((o["flops"] for o in three), default=0),
+                "orders": [self.order_row(name, o) for o in sorted(orders)],
+                "parts": [(group, [self.time_row(c) for c in of]) for group, of in parts.items()],
+                "scale": ends and pictures.Scale([max(x, 1e-3) for x in ends]), "cases": [self.time_row(c) for c in mine],
+                "commands": data.commands(self.matrix(name), self.kind(name), [o["order"] for o in three], [
+                    of[0].variant for group, of in parts.items() if group.is_cpu or not group.several]),
+                "bundled": not data.argument_of(self.matrix(name))[1],
+                "prepared": self.prepared(name), "counting": sum(r["counting"] for r in rest), "others": [
+                    {"run": r, "place": data.place(r), "command": data.command(r)[0], "reason": data.why_not(r)}
+                    for r in rest if not r["counting"]]}
 
     def growth(self):
-        """Panels of time against order and against nnz(L+U), one for each family, machine and commit."""
-        files = [f for f, names in self.files.items() if {"growth", "families"} & set(names)]
-        wanted = {f.relative_to(ROOT).as_posix() for f in files}
-        panels = {}
-        for c in self.cases:
-            if data.place(c.last)[0] not in wanted or c.seconds is None or "fill" not in c.last["result"]:
-                continue
-            family = next((title for start, title in FAMILIES if c.matrix.startswith(start)), None)
-            if family is None:
-                continue
-            if "oneway" in c.matrix:
-                family += ", one-way"
-            r = c.last["result"]
-            point = c.last["matrix"]["n"], r["nnz_l"] + r["nnz_u"], 1e3 * c.seconds, c
-            panels.setdefault((family, c.machine, c.commit), {}).setdefault(c.name, []).append(point)
-        variants = sorted({name for p in panels.values() for name in p})
-        out = []
-        for (family, machine, commit), series in sorted(panels.items(), key=lambda p: (p[0][1], p[0][0])):
-            series = {name: points for name, points in series.items() if len({p[0] for p in points}) > 2}
-            if not series:
-                continue
-            pictures_of = {}
-            for k, x_label in enumerate(("order n", "nnz(L+U)")):
-                drawn = [(variants.index(name), name, [(p[k], p[2], f"{x_label} {p[k]:,}: {p[2]:.4g} ms") for p in points])
-                         for name, points in sorted(series.items())]
-                label = f"{family}: time against {x_label}"
-                pictures_of[("n", "lu")[k]] = pictures.lines(drawn, x_label, "median time, ms", label)
-            rows = [(name, n, lu, f"{ms:.4g}", self.slugs[c.matrix]) for name, points in sorted(series.items())
-                    for n, lu, ms, c in sorted(points, key=lambda p: p[:3])]
-            out.append({"family": family, "machine": self.machines[machine].text(), "commit": commit[:7],
-                        "pictures": pictures_of, "rows": rows, "keys": [(pictures.key(variants.index(name)), name) for name in sorted(series)]})
-        return out
+        """Panels of time against nnz(L+U), one for each family: of each variant the series of its latest commit."""
+        runs = [r for r in self.all_runs if growth.family(r["matrix"]["name"]) is not None and "fill" in r["result"]]
+        series = {}
+        for c in data.cases_of(runs):
+            if c.seconds is not None:
+                key = growth.family(c.matrix), c.variant, c.machine, c.commit, c.label
+                series.setdefault(key, []).append(c)
+        latest = {}
+        for (family, variant, *_), of in sorted(series.items(), key=lambda item: max(c.last["time_utc"] for c in item[1])):
+            if len({c.last["matrix"]["n"] for c in of}) > 2:
+                latest.setdefault(family, {})[variant] = of
+        looks = {v: k for k, v in enumerate(sorted({v for of in latest.values() for v in of}, key=lambda v: (v[:3] != "gpu", v)))}
+        panels = []
+        for family, by_variant in sorted(latest.items()):
+            chosen = sorted(by_variant.items(), key=lambda item: looks[item[0]])
+            rows = [(variant, c.last["matrix"]["n"], c.last["result"]["nnz_l"] + c.last["result"]["nnz_u"], 1e3 * c.bare, c.matrix)
+                    for variant, of in chosen for c in sorted(of, key=lambda c: c.last["matrix"]["n"])]
+            title = growth.FAMILIES[family][1]
+            drawn = {looks[variant]: [(lu, ms, f"{variant}, n = {n:,}: {ms:.4g} ms", self.address(matrix))
+                                      for name, n, lu, ms, matrix in rows if name == variant] for variant, _ in chosen}
+            panels.append({"family": title, "rows": rows, "keys": [
+                (looks[variant], variant, f"{self.where(of[0].last)}, commit {of[0].commit[:7]}") for variant, of in chosen],
+                "svg": pictures.chart(drawn, "entries of L+U", "median time, ms", f"{title}: time by entries of L+U", joined=True)})
+        return panels
+
+    def address(self, name):
+        """The page of a matrix from the top of the site, or None if it has none."""
+        return f"matrix/{self.slugs[name]}.html" if name in self.slugs else None
 
     def made(self):
-        """Folders of committed records with what each file has."""
+        """Folders of committed records with the content of each file."""
         folders = {}
-        for file in sorted(RECORDS.rglob("*.jsonl")):
-            lines = records.lines_of(file, file.stat().st_mtime_ns)[0]
+        for file, lines in self.lines.items():
             runs = [line for line in lines if "git" in line]
             relative = file.relative_to(ROOT).as_posix()
-            for key in {data.machine_key(r) for r in runs}:
-                if key not in self.known:
-                    self.known[key] = Machine(key, runs[0])
-            for r in runs:
-                self.known[data.machine_key(r)].add(r)
             stale = {key[2]: text for key, text in self.stale.items() if key[0] == relative}
-            commits = sorted({r["git"]["sha"][:7] for r in runs} | {x["commit"][:7] for x in lines if "commit" in x})
             folders.setdefault(file.parent.relative_to(RECORDS).as_posix(), []).append({
-                "file": file.name, "lines": len(lines), "commits": commits,
-                "machines": sorted({data.machine_key(r) for r in runs}), "used": self.files.get(file, []),
+                "file": file.name, "lines": len(lines),
+                "commits": sorted({r["git"]["sha"][:7] for r in runs} | {x["commit"][:7] for x in lines if "commit" in x}),
+                "machines": sorted({machines.key_of(r) for r in runs}), "used": self.files.get(file, []),
                 "dates": sorted({r["time_utc"][:10] for r in runs}), "stale": sorted(stale.items())})
         return folders
 
@@ -333,8 +300,9 @@ class Site:
         """Writes all pages into a folder. figures: names of the figures to draw; None: all."""
         env = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), undefined=jinja2.StrictUndefined,
                                  trim_blocks=True, lstrip_blocks=True, autoescape=True)
-        env.filters["text"] = build.in_html
-        env.filters["commas"] = commas
+        env.globals["marks"] = [mark for _, mark in pictures.MARKS]
+        env.filters |= {"broken": broken, "text": build.in_html, "commas": commas, "ms": seconds_text,
+                        "short": lambda x: "–" if x is None else style.short(x)}
 
         def page(template, target, **content):
             depth = "../" * target.count("/")
@@ -342,30 +310,33 @@ class Site:
             (out / target).write_text(env.get_template(template).render(root=depth, here=target, **content), encoding="utf-8")
         for name in ("site.css", "site.js"):
             shutil.copyfile(HERE / name, out / name)
-        leaderboard = json.dumps(self.leaderboard(), ensure_ascii=False, separators=(",", ":"))
-        (out / "leaderboard.json").write_text(leaderboard + "\n", encoding="utf-8")
-        summary = sorted(data.summary(self.cases).items(), key=lambda item: -item[1][0])
-        used = [r for c in self.cases for r in c.runs]
-        page("index.html.j2", "index.html", json=markupsafe.Markup(leaderboard.replace("<", "\\u003c")), summary=[
-            (name, self.machines[k].short(), sha[:7], times_text(g), times_text(low), times_text(high), count)
-            for (name, k, sha), (g, low, high, count) in summary], counts={
-                "runs": len(used), "cases": len(self.cases), "matrices": len({c.matrix for c in self.cases}),
-                "machines": len({c.machine for c in self.cases}),
-                "variants": len({c.variant for c in self.cases})}, slugs=self.slugs, baseline=data.BASELINE, headline=headline())
-        for name in self.by_matrix:
+        say("index.html, matrices.html, cases.csv")
+        page("index.html.j2", "index.html", **self.index())
+        page("matrices.html.j2", "matrices.html", rows=self.matrix_rows(), slugs=self.slugs)
+        write_cases(self, out / "cases.csv")
+        say(f"matrix/: {len(self.names)} pages")
+        for name in self.names:
             page("matrix.html.j2", f"matrix/{self.slugs[name]}.html", **self.matrix_page(name))
-        page("growth.html.j2", "growth.html", panels=self.growth())
-        folders = self.made()
-        page("made.html.j2", "made.html", folders=folders, machines=dict(sorted(self.known.items())))
+        say("growth.html, made.html")
+        page("growth.html.j2", "growth.html", panels=self.growth(), slugs=self.slugs)
+        page("made.html.j2", "made.html", folders=self.made(), machines=self.machines)
+        say("figures.html")
         page("figures.html.j2", "figures.html", **figures_page(out / "figures", figures))
         (out / MARK).write_text("A site of the gSoFa testbed: ./testbed site replaces this folder.\n", encoding="utf-8")
 
 
-def headline():
-    """The real matrices of plots/headline_means.csv, which style_test.py compares with the records: all, and the large ones."""
-    with open(ROOT / "plots" / "headline_means.csv", encoding="utf-8", newline="") as f:
-        rows = [r for r in csv.DictReader(f) if "real" in r["group"] and r["variant"].startswith("gpu_bitmap_panels")]
-    return {"real": rows[0], "large": rows[1]}
+def write_cases(site, path):
+    """A CSV file with a row for each case."""
+    def ms(seconds):
+        return "" if seconds is None else f"{1e3 * seconds:.6g}"
+    rows = []
+    for c in site.cases:
+        m, r = c.last["matrix"], data.fill_of(site.by_matrix[c.matrix], c.group[1])
+        rows.append((c.matrix, records.kind(m), m["n"], m["nnz"], r["nnz_l"] + r["nnz_u"] if r else "", c.variant, c.label,
+                     machines.part_of(c.last).text, site.machines[c.machine].text(), c.commit[:12], ms(c.seconds),
+                     *map(ms, c.interval or (None, None)), ms(c.bare), len(c.samples), ms(c.limit), c.status,
+                     f"{site.ratios[c]:.6g}" if c in site.ratios else ""))
+    style.write_table(path, COLUMNS, rows)
 
 
 def png_size(path):
@@ -401,6 +372,7 @@ def figures_page(out, chosen):
     for caption, name in of_report():
         drawn = chosen is None or name in chosen
         if drawn:
+            say(f"figure {name}")
             with contextlib.redirect_stderr(io.StringIO()):  # names of files in a folder that is still to be renamed
                 content.draw(name)
         item = {"name": name, "caption": caption, "claims": rest.pop(name, []), "absent": content.absent.get(name, ""),
