@@ -43,7 +43,7 @@ def files_of(sources):
     return files
 
 
-@functools.lru_cache(maxsize=32)
+@functools.cache
 def lines_of(path, _changed):
     """(lines of a file, the fault of the one behind them or None): many figures and claims read it. _changed: when it was."""
     lines = []
