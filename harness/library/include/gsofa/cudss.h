@@ -20,19 +20,23 @@
 #error "gsofa/cudss.h needs cuDSS 1.0 or newer"
 #endif
 
+/* One definition in a C++ program, whose inline functions call these; one in each file in C. */
 #ifdef __cplusplus
+#define GSOFA_CUDSS_INLINE inline
 extern "C" {
+#else
+#define GSOFA_CUDSS_INLINE static inline
 #endif
 
-static inline gsofa_status gsofa_cudss_failed(gsofa_status status, const char* text,
-                                              const char** error) {
+GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_failed(gsofa_status status, const char* text,
+                                                   const char** error) {
   if (error != NULL) *error = text;
   return status;
 }
 
 /// The status of a call of cuDSS; `refused` says what cuDSS refused.
-static inline gsofa_status gsofa_cudss_status(cudssStatus_t status, const char* refused,
-                                              const char** error) {
+GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_status(cudssStatus_t status, const char* refused,
+                                                   const char** error) {
   if (status == CUDSS_STATUS_SUCCESS) return GSOFA_OK;
   if (status == CUDSS_STATUS_ALLOC_FAILED) {
     return gsofa_cudss_failed(GSOFA_OUT_OF_MEMORY, "cuDSS: out of memory", error);
@@ -41,8 +45,8 @@ static inline gsofa_status gsofa_cudss_status(cudssStatus_t status, const char* 
 }
 
 /// Copies `count` integers of `bytes` each from host or device memory to `to`, less `base`.
-static inline cudaError_t gsofa_cudss_fetch(void* to, const void* from, int64_t count, size_t bytes,
-                                            int base, cudaStream_t stream) {
+GSOFA_CUDSS_INLINE cudaError_t gsofa_cudss_fetch(void* to, const void* from, int64_t count,
+                                                 size_t bytes, int base, cudaStream_t stream) {
   cudaError_t status =
       count == 0 ? cudaSuccess
                  : cudaMemcpyAsync(to, from, (size_t)count * bytes, cudaMemcpyDefault, stream);
@@ -60,9 +64,9 @@ static inline cudaError_t gsofa_cudss_fetch(void* to, const void* from, int64_t 
 
 /// Whether `a` is one square matrix in compressed sparse rows that the library can read, and the
 /// header of its pattern.
-static inline gsofa_status gsofa_cudss_describe(cudssMatrix_t a, gsofa_pattern* out, int64_t* nnz,
-                                                void** row_start, void** columns, int* base,
-                                                const char** error) {
+GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_describe(cudssMatrix_t a, gsofa_pattern* out,
+                                                     int64_t* nnz, void** row_start, void** columns,
+                                                     int* base, const char** error) {
   int format = 0;
   int64_t rows = 0, cols = 0;
   void *row_end = NULL, *values = NULL;
@@ -105,7 +109,7 @@ static inline gsofa_status gsofa_cudss_describe(cudssMatrix_t a, gsofa_pattern* 
 }
 
 /// Releases the arrays of gsofa_cudss_read().
-static inline void gsofa_cudss_free(gsofa_pattern* p) {
+GSOFA_CUDSS_INLINE void gsofa_cudss_free(gsofa_pattern* p) {
   free((void*)p->pointers);
   free((void*)p->indices);
   p->pointers = p->indices = NULL;
@@ -113,8 +117,8 @@ static inline void gsofa_cudss_free(gsofa_pattern* p) {
 
 /// Copies the stored pattern of `a`, base 0, to new host arrays of `out`. The arrays of `a` may be
 /// in host or device memory and must be ready once all work enqueued on `stream` has finished.
-static inline gsofa_status gsofa_cudss_read(cudssMatrix_t a, cudaStream_t stream,
-                                            gsofa_pattern* out, const char** error) {
+GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_read(cudssMatrix_t a, cudaStream_t stream,
+                                                 gsofa_pattern* out, const char** error) {
   int64_t nnz = 0;
   void *row_start = NULL, *columns = NULL;
   int base = 0;
@@ -153,8 +157,8 @@ static inline gsofa_status gsofa_cudss_read(cudssMatrix_t a, cudaStream_t stream
 
 /// Sets `*levels`, if it is 0, to the levels of the separator tree that `config` asks for. Refuses
 /// a configuration with a matching.
-static inline gsofa_status gsofa_cudss_levels(cudssConfig_t config, int* levels,
-                                              const char** error) {
+GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_levels(cudssConfig_t config, int* levels,
+                                                   const char** error) {
   cudssMatchingAlg_t matching = CUDSS_MATCHING_ALG_NONE;
   size_t written = 0;
   gsofa_status status = gsofa_cudss_status(
@@ -174,10 +178,10 @@ static inline gsofa_status gsofa_cudss_levels(cudssConfig_t config, int* levels,
 
 /// Gives cuDSS an order and its separator tree: the form of gsofa_order_pattern() in the layout
 /// GSOFA_TREE_BY_LEVEL. cuDSS copies both arrays.
-static inline gsofa_status gsofa_cudss_give(cudssHandle_t handle, cudssConfig_t config,
-                                            cudssData_t data, int32_t n,
-                                            const int32_t permutation[], int levels,
-                                            const int32_t tree_sizes[], const char** error) {
+GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_give(cudssHandle_t handle, cudssConfig_t config,
+                                                 cudssData_t data, int32_t n,
+                                                 const int32_t permutation[], int levels,
+                                                 const int32_t tree_sizes[], const char** error) {
   const cudssReorderingAlg_t reordering = CUDSS_REORDERING_ALG_DEFAULT;
   const size_t nodes = ((size_t)1 << levels) - 1;
   gsofa_status status = gsofa_cudss_status(
@@ -204,10 +208,10 @@ static inline gsofa_status gsofa_cudss_give(cudssHandle_t handle, cudssConfig_t 
 
 /// Orders `a` and gives cuDSS the order with its separator tree, as set_order() of gsofa/cudss.hpp.
 /// `options` may be NULL: defaults; tree_levels 0: as `config` asks for; `layout` is ignored.
-static inline gsofa_status gsofa_cudss_set_order(cudssHandle_t handle, cudssConfig_t config,
-                                                 cudssData_t data, cudssMatrix_t a,
-                                                 const gsofa_order_options* options,
-                                                 cudaStream_t stream, const char** error) {
+GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_set_order(cudssHandle_t handle, cudssConfig_t config,
+                                                      cudssData_t data, cudssMatrix_t a,
+                                                      const gsofa_order_options* options,
+                                                      cudaStream_t stream, const char** error) {
   gsofa_order_options chosen;
   gsofa_order_options_init(&chosen);
   if (options != NULL) chosen = *options;
@@ -238,5 +242,6 @@ static inline gsofa_status gsofa_cudss_set_order(cudssHandle_t handle, cudssConf
 #ifdef __cplusplus
 }
 #endif
+#undef GSOFA_CUDSS_INLINE
 
 #endif
