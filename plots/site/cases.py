@@ -202,8 +202,19 @@ def standings(cases):
     return found
 
 
+def main_cases(cases):
+    """Cases of one matrix in its most used preparation: of its last source, the prepared matrix with most variants."""
+    source = max(cases, key=lambda c: c.last["time_utc"]).last["matrix"]["sha256"]
+    by_digest = {}
+    for c in cases:
+        if c.last["matrix"]["sha256"] == source:
+            by_digest.setdefault(c.group[1], []).append(c)
+    return max(by_digest.values(), key=lambda of: len({c.variant for c in of}))
+
+
 def by_part(cases):
-    """{Group of parts of machines: cases, fastest first} of one matrix: of each variant the fastest case at its latest commit."""
+    """{Group of parts of machines: cases, fastest first} of one prepared matrix: of each variant the fastest case at its latest
+    commit."""
     time_of, latest = commit_times(cases), {}
     for c in sorted((c for c in cases if c.seconds is not None), key=lambda c: (time_of[c.commit], -c.bare)):
         latest[part_of(c.last).group, c.variant] = c

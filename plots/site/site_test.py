@@ -164,6 +164,16 @@ class DataStep(unittest.TestCase):
         self.assertEqual([group.text for group in found], ["One H", "Intel Xeon, 1 core", "Intel Xeon, several cores"])
         self.assertEqual(machines.part_of(lines[3]).text, "Intel Xeon, 16 cores")
 
+    def test_times_are_of_one_prepared_matrix(self):
+        """Of the last source the one with most variants."""
+        def of(variant, source, digest, day):
+            line = run(variant, [1.0], time_utc=f"2026-11-2{day}T00:00:00Z", ordering={"col": "metis", "digest": digest})
+            line["matrix"]["sha256"] = source
+            return line
+        cases = self.cases(of(FAST, "old", "a", 1), of(SLOW, "old", "a", 1), of("cpu_maxid", "old", "a", 1), of(FAST, "new", "b", 2),
+                           of(FAST, "new", "c", 2), of(SLOW, "new", "c", 2))
+        self.assertEqual([(c.variant, c.group[1]) for c in data.main_cases(cases)], [(FAST, "c"), (SLOW, "c")])
+
     def test_orders(self):
         """The latest order of the matrix's own numbering; a time only from files that measure times."""
         def line(order, time, file, **more):
@@ -428,7 +438,8 @@ class Built(unittest.TestCase):
     @unittest.skipUnless(CHROMIUM, "no Chromium: nothing was tested in a browser")
     def test_pages_in_a_browser(self):
         """A copy of each page with a script that uses its controls as a reader would, on a phone."""
-        for page in ("index.html", "matrices.html", "matrix/bcsstk18.html", "growth.html", "figures.html", "made.html"):
+        for page in ("index.html", "matrices.html", "matrix/bcsstk18.html", "matrix/audikw_1.html", "growth.html", "figures.html",
+                     "made.html"):
             with self.subTest(page), tempfile.TemporaryDirectory() as profile:
                 copy = self.out / page.replace(".html", "_test.html")
                 copy.write_text(self.page(page).replace("</body>", f"<script>{READER}</script></body>"), encoding="utf-8")
