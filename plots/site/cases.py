@@ -1,4 +1,4 @@
-"""Committed records as cases of a leaderboard: what ran, on which matrix, machine and commit, how long.
+"""Committed records as cases that can be compared: what ran, on which matrix, machine and commit, how long.
 
 A case is all timed runs of one variant with one set of settings on one prepared matrix, on one machine at one commit. A
 group is what may be divided by one another: the cases of one prepared matrix on one machine at one commit.
@@ -80,7 +80,7 @@ def varied(runs):
 
 
 def is_timed(run):
-    """True of a run that a leaderboard can show: timed, or ended by its limit, and delivering no pattern."""
+    """True of a run that can be compared: timed, or ended by its limit, and delivering no pattern."""
     if run["counting"] or "pattern" in run["wants"]:
         return False
     if run["status"] == "timeout":
@@ -89,7 +89,7 @@ def is_timed(run):
 
 
 def why_not(run):
-    """Why a run that is_timed() leaves out is no case of a leaderboard."""
+    """Why is_timed() leaves a run out."""
     if run["counting"]:
         return "work counters, no times"
     if "pattern" in run["wants"]:
