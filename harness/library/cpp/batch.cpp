@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "harness/library/cpp/forms.hpp"
 #include "harness/library/cpp/options.hpp"
 #include "harness/library/cpp/results.hpp"
+#include "harness/library/cpp/supervision.hpp"
 
 namespace gsofa {
 
@@ -41,7 +43,7 @@ void numbered(std::size_t k, const Function& found) {
   } catch (const invalid_input& e) {
     throw invalid_input(where(e));
   } catch (const analysis_error& e) {
-    if (e.kind() == failure::out_of_memory) throw;
+    if (e.kind() == failure::out_of_memory || e.kind() == failure::cancelled) throw;
     throw analysis_error(e.kind(), where(e));
   }
 }
@@ -65,24 +67,25 @@ void for_each_pattern(int threads, std::size_t begin, std::size_t end, const Wor
                   });
 }
 
-// Analyzes patterns begin .. end - 1 one by one, by objects that keep their storage; `fallback` is
+// Analyzes patterns begin .. end - 1 one by one, in storage that each thread keeps; `fallback` is
 // why no device does.
 void analyze_each(std::span<const csr_view> patterns, std::size_t begin, std::size_t end,
-                  const analysis_options& options, const std::string& fallback, const taker& take) {
+                  const analysis_options& options, const std::string& fallback, supervision& s,
+                  const taker& take) {
   analysis_options own = options;
   const bool on_device = options.device == compute_device::gpu;
   const int threads = on_device ? 1 : useful_threads(host_threads(options), end - begin);
   if (!on_device) own.device = compute_device::cpu;
   own.threads = 1;
-  std::vector<analyzer> by;
-  for (int t = 0; t < threads; ++t) by.emplace_back(own);
+  std::vector<std::pair<workspace, analysis>> by(at(threads));
+  for (auto& [w, found] : by) w.keeps = true;
   for_each_pattern(threads, begin, end, [&](int thread, std::size_t k) {
-    const analysis* found = nullptr;
-    numbered(k, [&] { found = &by[at(thread)].analyze(patterns[k]); });
-    if (fallback.empty()) return hand_over(k, *found, take);
-    analysis copy = *found;
-    copy.fallback = fallback;
-    hand_over(k, copy, take);
+    auto& [w, found] = by[at(thread)];
+    numbered(k, [&] {
+      analyze_rows(read(given_pattern(patterns[k]), w.arrays), clock::now(), own, w, s, found);
+    });
+    if (!fallback.empty()) found.fallback = fallback;
+    hand_over(k, found, take);
   });
 }
 
@@ -113,9 +116,12 @@ bool is_large(const csr_view& a, const analysis_options& options) {
 }
 
 void analyze_alone(std::span<const csr_view> patterns, std::size_t k,
-                   const analysis_options& options, const taker& take) {
+                   const analysis_options& options, supervision& s, const taker& take) {
+  workspace w;
   analysis found;
-  numbered(k, [&] { found = analyze_given(given_pattern(patterns[k]), options); });
+  numbered(k, [&] {
+    analyze_rows(read(given_pattern(patterns[k]), w.arrays), clock::now(), options, w, s, found);
+  });
   hand_over(k, found, take);
 }
 
@@ -125,10 +131,10 @@ struct batch_member {
   analysis out;
 };
 
-batch_member order_member(const csr_view& a, const analysis_options& options, workspace& w) {
+batch_member order_member(const csr_view& a, const analysis_options& options, workspace& w,
+                          supervision& s) {
   auto since = clock::now();
   batch_member m;
-  supervision s(options, false);
   const checked_input in = read(given_pattern(a), w.arrays);
   check_options(options, in.a.n_rows);
   begin_result(in.a.n_rows, w, m.out);
@@ -145,10 +151,9 @@ batch_member order_member(const csr_view& a, const analysis_options& options, wo
 
 // Finds L and U of all members at once; the result is that of their direct sum.
 void eliminate_members(const direct_sum& sum, const analysis_options& options, workspace& w,
-                       analysis& of_sum) {
+                       supervision& s, analysis& of_sum) {
   analysis_options own = options;
   own.chunk_size = 0;
-  supervision s(own, false);
   elimination_input e;
   e.a = sum.all();
   run_context context;
@@ -158,7 +163,7 @@ void eliminate_members(const direct_sum& sum, const analysis_options& options, w
 // Analyzes patterns begin .. end - 1 at once on the device. If the device fails, the host takes
 // over, unless the options name the device.
 void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std::size_t end,
-                     const analysis_options& options, const taker& take) {
+                     const analysis_options& options, supervision& s, const taker& take) {
   const int threads = useful_threads(host_threads(options), end - begin);
   analysis_options own = options;
   own.threads = 1;
@@ -166,7 +171,7 @@ void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std:
   for (workspace& w : by) w.keeps = true;
   std::vector<batch_member> members(end - begin);
   for_each_pattern(threads, begin, end, [&](int thread, std::size_t k) {
-    numbered(k, [&] { members[k - begin] = order_member(patterns[k], own, by[at(thread)]); });
+    numbered(k, [&] { members[k - begin] = order_member(patterns[k], own, by[at(thread)], s); });
   });
   std::vector<pattern_view> views;
   views.reserve(members.size());
@@ -179,11 +184,11 @@ void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std:
   workspace of_sum;
   analysis times;
   const auto eliminate = [&] {
-    if (sum.all().n_rows > 0) eliminate_members(sum, own, of_sum, times);
+    if (sum.all().n_rows > 0) eliminate_members(sum, own, of_sum, s, times);
   };
   if (options.device == compute_device::automatic && options.variant.empty()) {
     const auto failed = failure_of_device(find_variant(batch_variant), of_sum, eliminate);
-    if (failed) return analyze_each(patterns, begin, end, options, *failed, take);
+    if (failed) return analyze_each(patterns, begin, end, options, *failed, s, take);
   } else {
     eliminate();
   }
@@ -205,6 +210,28 @@ void analyze_at_once(std::span<const csr_view> patterns, std::size_t begin, std:
   });
 }
 
+void analyze_all(std::span<const csr_view> patterns, const analysis_options& options,
+                 supervision& s, const taker& take) {
+  const bool at_once = is_for_device(patterns, options);
+  for (std::size_t begin = 0; begin < patterns.size();) {
+    if (is_large(patterns[begin], options)) {
+      analyze_alone(patterns, begin++, options, s, take);
+      continue;
+    }
+    offset_t rows = 0;
+    std::size_t end = begin;
+    do rows += std::max(patterns[end++].n, 0);
+    while (end < patterns.size() && !is_large(patterns[end], options) &&
+           (!at_once || rows + patterns[end].n <= most_batch_rows));
+    if (at_once) {
+      analyze_at_once(patterns, begin, end, options, s, take);
+    } else {
+      analyze_each(patterns, begin, end, options, "", s, take);
+    }
+    begin = end;
+  }
+}
+
 }  // namespace
 
 }  // namespace library
@@ -213,27 +240,21 @@ void analyze_batch(std::span<const csr_view> patterns, const analysis_options& o
                    const std::function<void(std::size_t, const analysis&)>& take) {
   using namespace library;
   reporting([&] {
-    if (options.progress || options.log) {
-      throw invalid_input("options: a batch has no progress and no log");
+    if (options.log) throw invalid_input("options: a batch has no log");
+    std::atomic<std::size_t> taken{0};
+    analysis_options watched = options;
+    if (options.progress) {
+      watched.progress = [&](const analysis_progress& p) {
+        const auto count = static_cast<double>(std::max<std::size_t>(patterns.size(), 1));
+        return options.progress({p.stage, static_cast<double>(taken) / count});
+      };
     }
-    const bool at_once = is_for_device(patterns, options);
-    for (std::size_t begin = 0; begin < patterns.size();) {
-      if (is_large(patterns[begin], options)) {
-        analyze_alone(patterns, begin++, options, take);
-        continue;
-      }
-      offset_t rows = 0;
-      std::size_t end = begin;
-      do rows += std::max(patterns[end++].n, 0);
-      while (end < patterns.size() && !is_large(patterns[end], options) &&
-             (!at_once || rows + patterns[end].n <= most_batch_rows));
-      if (at_once) {
-        analyze_at_once(patterns, begin, end, options, take);
-      } else {
-        analyze_each(patterns, begin, end, options, "", take);
-      }
-      begin = end;
-    }
+    supervise(watched, [&](supervision& s) {
+      analyze_all(patterns, options, s, [&](std::size_t k, const analysis& found) {
+        take(k, found);
+        ++taken;
+      });
+    });
   });
 }
 

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <random>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/pattern.hpp"
@@ -182,6 +184,46 @@ TEST_CASE("a batch ends at the first fault, and says where") {
   options.log = [](const std::string&) {};
   CHECK_THROWS_AS(analyze_batch(views, options, [](std::size_t, const analysis&) {}),
                   invalid_input);
+}
+
+TEST_CASE("a batch calls progress on the calling thread, and ends if it says so") {
+  const pattern a =
+      from_predicate(300, [](index_t i, index_t j) { return i == j || (i + j) % 7 == 0; });
+  const std::vector<csr_view> views(400, view_of(a));
+  const auto here = std::this_thread::get_id();
+  for (const int threads : {1, 3}) {
+    std::vector<double> shares;
+    std::atomic<std::size_t> taken{0};
+    std::size_t most = views.size() + 1;  // patterns until the batch ends
+    analysis_options options{.device = compute_device::cpu, .threads = threads};
+    options.progress_seconds = 1e-4;
+    options.progress = [&](const analysis_progress& p) {
+      CHECK(std::this_thread::get_id() == here);
+      shares.push_back(p.share);
+      return taken < most;
+    };
+    const auto run = [&] {
+      taken = 0;
+      analyze_batch(views, options, [&](std::size_t, const analysis&) { ++taken; });
+    };
+    run();
+    CHECK(taken == views.size());
+    CHECK(shares.front() == 0);
+    CHECK(shares.back() > 0);
+    CHECK(shares.back() <= 1);
+    CHECK(std::ranges::is_sorted(shares));
+    most = 1;
+    try {
+      run();
+      FAIL("it went on");
+    } catch (const analysis_error& e) {
+      CHECK(e.kind() == failure::cancelled);
+    }
+    CHECK(taken < views.size());
+    options.progress = [&](const analysis_progress&) -> bool { throw std::out_of_range("mine"); };
+    CHECK_THROWS_WITH_AS(run(), "mine", std::out_of_range);
+    CHECK(taken == 0);
+  }
 }
 
 }  // namespace

@@ -427,9 +427,10 @@ class GSOFA_API analyzer {
 /// the order gpu_nested_dissection or another named variant, device gpu takes one pattern after the
 /// other and automatic runs on the host. After the first fault, also an exception of take(), no
 /// further pattern is begun. The exception is thrown; the text of an analysis_error or
-/// invalid_input begins with the number of the pattern, unless the device alone is at fault. Throws
-/// invalid_input if options.progress or options.log is set. Each pattern is charged an equal share
-/// of the seconds of a device.
+/// invalid_input begins with the number of the pattern, unless the device alone is at fault.
+/// options.progress receives the share of the patterns that are done; if it returns false, all
+/// analyses that run end as analyze() does, and no further pattern is begun. Throws invalid_input
+/// if options.log is set. Each pattern is charged an equal share of the seconds of a device.
 GSOFA_API void analyze_batch(std::span<const csr_view> patterns, const analysis_options& options,
                              const std::function<void(std::size_t, const analysis&)>& take);
 
