@@ -7,218 +7,100 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "gsofa/gsofa.hpp"
+#include "interruption.hpp"
 
-namespace nb = nanobind;
+namespace gsofa::python {
+
 using namespace nb::literals;
 
 namespace {
 
-template <class T>
-using input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// A read-only NumPy array that owns `values`; nobody can make it writeable, since its memory is
-// that of a capsule.
-template <class T>
-nb::object array_of(std::vector<T>&& values) {
-  auto* const owned = new std::vector<T>(std::move(values));
-  owned->reserve(1);  // NumPy takes an array without an address for a writeable one
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(
-      nb::ndarray<nb::numpy, const T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
-}
-
-// A read-only copy.
-template <class T>
-nb::object frozen(const input<T>& values) {
-  return array_of(std::vector<T>(values.data(), values.data() + values.size()));
-}
-
-// `count` ones, read-only.
-nb::object ones(std::size_t count) { return array_of(std::vector<double>(count, 1.0)); }
-
-gsofa::csr_view view_of(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx) {
-  if (row_ptr.size() < 1 || row_ptr.size() > std::size_t{1} << 31) {
-    throw gsofa::invalid_input("pattern: " + std::to_string(row_ptr.size()) +
-                               " row pointers: the order must be in [0, 2147483647]");
+order_method order_of(const std::string& name) {
+  static const std::pair<const char*, order_method> orders[] = {
+      {"automatic", order_method::automatic},
+      {"metis", order_method::metis},
+      {"amd", order_method::amd},
+      {"amf", order_method::amf},
+      {"colamd", order_method::colamd},
+      {"natural", order_method::natural},
+      {"given", order_method::given},
+      {"cpu_nested_dissection", order_method::nested_dissection},
+      {"gpu_nested_dissection", order_method::gpu_nested_dissection},
+      {"tournament", order_method::tournament}};
+  for (const auto& [known, method] : orders) {
+    if (name == known) return method;
   }
-  return {static_cast<std::int32_t>(row_ptr.size()) - 1,
-          {row_ptr.data(), row_ptr.size()},
-          {col_idx.data(), col_idx.size()}};
+  throw invalid_input("order: unknown name " + name);
 }
 
-nb::tuple rows_of(gsofa::csr_pattern& p) {
-  return nb::make_tuple(array_of(std::move(p.row_ptr)), array_of(std::move(p.col_idx)));
+compute_device device_of(const std::string& name) {
+  return name == "cpu"   ? compute_device::cpu
+         : name == "gpu" ? compute_device::gpu
+                         : compute_device::automatic;
 }
 
-// Python ends a daemon thread that asks for the interpreter lock while the interpreter ends: it
-// unwinds the frames of C++ that wait for the lock, which ends the process. So no thread asks for
-// the lock from then on, and the interpreter ends when no thread is about to get it.
-class ending_interpreter {
+// Options from a dict that names the members that differ from the defaults of the library. The
+// permutation lives as long as this object.
+class call_options {
  public:
-  // Before the lock is asked for; does not return once the interpreter ends.
-  static void begin_asking() {
-    ++asking_;
-    if (!ends_ || std::this_thread::get_id() == ender_) return;
-    --asking_;
-    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  explicit call_options(const nb::dict& from) : from_(from) {
+    std::string order = "automatic", device = "automatic";
+    get("order", order);
+    get("device", device);
+    o_.order = order_of(order);
+    o_.device = device_of(device);
+    get("permutation", permutation_);
+    o_.permutation = {permutation_.data(), permutation_.size()};
+    get("variant", o_.variant);
+    get("threads", o_.threads);
+    get("memory_budget_mb", o_.memory_budget_mb);
+    get("match", o_.match);
+    get("factors", o_.factors);
+    get("supernodes", o_.supernodes);
+    get("chunk_size", o_.chunk_size);
+    get("supernodal", o_.supernodal);
+    get("most_columns", o_.most_columns);
+    get("relax", o_.relax);
+    get("tree", o_.tree);
+    get("masks", o_.masks);
   }
-  static void end_asking() { --asking_; }
-
-  // Called by the module atexit, with the lock.
-  static void begin() {
-    ender_ = std::this_thread::get_id();
-    ends_ = true;
-    const nb::gil_scoped_release released;
-    while (asking_ > 0) std::this_thread::yield();
-  }
-  // The other threads are not in the child of a fork.
-  static void forget_threads() { asking_ = 0; }
+  [[nodiscard]] const analysis_options& get() const { return o_; }
 
  private:
-  static inline std::thread::id ender_;  // it still has the lock, and exit functions of its own
-  static inline std::atomic<bool> ends_{false};
-  static inline std::atomic<int> asking_{0};
+  template <class T>
+  void get(const char* name, T& value) {
+    if (from_.contains(name)) value = nb::cast<T>(from_[name]);
+  }
+
+  const nb::dict& from_;
+  input<std::int32_t> permutation_;
+  analysis_options o_;
 };
 
-class lock_scope {
- public:
-  lock_scope() {
-    ending_interpreter::begin_asking();
-    state_ = PyGILState_Ensure();
-    ending_interpreter::end_asking();
-  }
-  lock_scope(const lock_scope&) = delete;
-  lock_scope& operator=(const lock_scope&) = delete;
-  ~lock_scope() { PyGILState_Release(state_); }
-
- private:
-  PyGILState_STATE state_;
-};
-
-const char* name_of(gsofa::analysis_stage stage) {
-  switch (stage) {
-    case gsofa::analysis_stage::check:
-      return "check";
-    case gsofa::analysis_stage::match:
-      return "match";
-    case gsofa::analysis_stage::order:
-      return "order";
-    case gsofa::analysis_stage::permute:
-      return "permute";
-    case gsofa::analysis_stage::analyze:
-      return "analyze";
-    case gsofa::analysis_stage::output:
-      return "output";
-  }
-  return "?";
+nb::tuple tuple_of(mask_factors& m) {
+  return nb::make_tuple(array_of(std::move(m.first_vertex)), array_of(std::move(m.position_begin)),
+                        array_of(std::move(m.vertices)), array_of(std::move(m.masks)));
 }
 
-// Work without the interpreter lock that is interrupted by signals, whose handlers run in the main
-// thread, and by exceptions of the user's `progress`.
-class watched_work {
- public:
-  // progress: a callable, or None.
-  explicit watched_work(const nb::object& progress) : progress_(progress) {}
-
-  // Called without the lock. False: the work is to end.
-  bool goes_on(gsofa::analysis_stage stage, double share) {
-    const lock_scope locked;
-    try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (!progress_.is_none()) {
-        progress_(name_of(stage), share < 0 ? nb::none() : nb::object(nb::float_(share)));
-      }
-      return true;
-    } catch (...) {
-      raised_ = std::current_exception();
-      return false;
-    }
-  }
-
-  // Calls work(), without the lock. What goes_on() has caught is thrown, whatever became of the
-  // work.
-  template <class Work>
-  void run(const Work& work) {
-    std::exception_ptr failed;
-    PyThreadState* const thread = PyEval_SaveThread();
-    try {
-      work();
-    } catch (...) {
-      failed = std::current_exception();
-    }
-    ending_interpreter::begin_asking();
-    PyEval_RestoreThread(thread);
-    ending_interpreter::end_asking();
-    if (raised_) std::rethrow_exception(raised_);
-    if (failed) std::rethrow_exception(failed);
-  }
-
- private:
-  const nb::object& progress_;
-  std::exception_ptr raised_;
-};
-
-// What `analyze` finds with `options`; they are completed by what lets it be interrupted.
-template <class Analyze>
-gsofa::analysis watched(gsofa::analysis_options options, const nb::object& progress,
-                        const Analyze& analyze) {
-  watched_work watch(progress);
-  options.progress = [&](const gsofa::analysis_progress& p) {
-    return watch.goes_on(p.stage, p.share);
-  };
-  gsofa::analysis found;
-  watch.run([&] { found = analyze(options); });
-  return found;
+nb::tuple tuple_of(supernodal_factors& s) {
+  return nb::make_tuple(array_of(std::move(s.first_column)), array_of(std::move(s.row_begin)),
+                        array_of(std::move(s.rows)), array_of(std::move(s.segment_begin)),
+                        array_of(std::move(s.segments)));
 }
 
-// What `run` finds with these options, as Python sees it.
-template <class Run>
-nb::dict analyze_by(const Run& run, const std::string& order, nb::object permutation,
-                    const std::string& device, const std::string& variant, int threads,
-                    std::int64_t memory_budget_mb, bool match, bool factors,
-                    std::int32_t chunk_size, const nb::object& progress) {
-  static const std::pair<const char*, gsofa::order_method> orders[] = {
-      {"auto", gsofa::order_method::automatic},
-      {"metis", gsofa::order_method::metis},
-      {"amd", gsofa::order_method::amd},
-      {"amf", gsofa::order_method::amf},
-      {"colamd", gsofa::order_method::colamd},
-      {"natural", gsofa::order_method::natural},
-      {"given", gsofa::order_method::given},
-      {"nested_dissection", gsofa::order_method::nested_dissection},
-      {"tournament", gsofa::order_method::tournament},
-      {"gpu_nested_dissection", gsofa::order_method::gpu_nested_dissection}};
-  gsofa::analysis_options o;
-  for (const auto& [name, value] : orders) {
-    if (order == name) o.order = value;
-  }
-  input<std::int32_t> given;
-  if (!permutation.is_none()) {
-    given = nb::cast<input<std::int32_t>>(permutation);
-    o.permutation = {given.data(), given.size()};
-  }
-  o.device = device == "cpu"   ? gsofa::compute_device::cpu
-             : device == "gpu" ? gsofa::compute_device::gpu
-                               : gsofa::compute_device::automatic;
-  o.variant = variant;
-  o.threads = threads;
-  o.memory_budget_mb = memory_budget_mb;
-  o.match = match;
-  o.factors = factors;
-  o.supernodes = true;
-  o.chunk_size = chunk_size;
-  gsofa::analysis f = watched(o, progress, run);
+// The members of `f` that `o` requests.
+nb::dict dict_of(analysis&& f, const analysis_options& o) {
   nb::dict out;
   out["row_order"] = array_of(std::move(f.row_order));
   out["col_order"] = array_of(std::move(f.col_order));
@@ -228,7 +110,6 @@ nb::dict analyze_by(const Run& run, const std::string& order, nb::object permuta
   out["nnz_u"] = f.nnz_u;
   out["l_row_counts"] = array_of(std::move(f.l_row_counts));
   out["u_row_counts"] = array_of(std::move(f.u_row_counts));
-  out["supernode_starts"] = array_of(std::move(f.supernode_starts));
   out["variant"] = f.variant;
   out["order"] = f.order;
   out["fallback"] = f.fallback;
@@ -236,75 +117,111 @@ nb::dict analyze_by(const Run& run, const std::string& order, nb::object permuta
   out["setup_seconds"] = f.setup_seconds;
   out["analysis_seconds"] = f.analysis_seconds;
   out["output_seconds"] = f.output_seconds;
-  if (factors) {
+  if (o.supernodes) out["supernode_starts"] = array_of(std::move(f.supernode_starts));
+  if (o.factors) {
     out["l"] = rows_of(f.l);
     out["u"] = rows_of(f.u);
   }
+  if (o.supernodal) out["supernodal"] = tuple_of(f.supernodal);
+  if (o.tree) {
+    out["parent"] = array_of(std::move(f.parent));
+    out["l_col_counts"] = array_of(std::move(f.l_col_counts));
+    out["flops"] = f.flops;
+  }
+  if (o.masks) out["masks"] = tuple_of(f.masks);
   return out;
 }
 
 nb::dict analyze(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
-                 const std::string& order, nb::object permutation, const std::string& device,
-                 const std::string& variant, int threads, std::int64_t memory_budget_mb, bool match,
-                 bool factors, std::int32_t chunk_size, const nb::object& progress) {
-  const gsofa::csr_view a = view_of(row_ptr, col_idx);
-  return analyze_by([&](const gsofa::analysis_options& o) { return gsofa::analyze(a, o); }, order,
-                    std::move(permutation), device, variant, threads, memory_budget_mb, match,
-                    factors, chunk_size, progress);
+                 const nb::dict& options, const nb::object& progress) {
+  const csr_view a = view_of(row_ptr, col_idx);
+  const call_options call(options);
+  return dict_of(watched(call.get(), progress,
+                         [&](const analysis_options& o) { return gsofa::analyze(a, o); }),
+                 call.get());
 }
 
-// rows: addresses of the row pointers and the columns, order, entries, whether each is of 64 bits,
-// the stream.
-nb::dict analyze_there(const nb::tuple& rows, const std::string& order, nb::object permutation,
-                       const std::string& device, const std::string& variant, int threads,
-                       std::int64_t memory_budget_mb, bool match, bool factors,
-                       std::int32_t chunk_size, const nb::object& progress) {
+// Calls `use` with the view of rows in device memory, which `rows` describes: addresses of the row
+// pointers and the columns, order, entries, whether each is of 64 bits, the stream.
+template <class Use>
+auto with_device_rows(const nb::tuple& rows, const Use& use) {
   const auto address = [&](std::size_t k) {
     return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(rows[k]));
   };
   void* const row_ptr = address(0);
   void* const col_idx = address(1);
+  void* const stream = address(6);
   const auto n = nb::cast<std::int32_t>(rows[2]);
   const auto nnz = nb::cast<std::int64_t>(rows[3]);
   const bool long_row_ptr = nb::cast<bool>(rows[4]);
   const bool long_col_idx = nb::cast<bool>(rows[5]);
-  void* const stream = address(6);
-  return analyze_by(
-      [&](const gsofa::analysis_options& o) {
-        if (long_col_idx) {
-          return gsofa::analyze(
-              gsofa::device_csr_view_64{n, nnz, static_cast<const std::int64_t*>(row_ptr),
-                                        static_cast<const std::int64_t*>(col_idx), stream},
-              o);
-        }
-        const auto* const columns = static_cast<const std::int32_t*>(col_idx);
-        if (long_row_ptr) {
-          return gsofa::analyze(
-              gsofa::device_csr_view{n, nnz, static_cast<const std::int64_t*>(row_ptr), columns,
-                                     stream},
-              o);
-        }
-        return gsofa::analyze(
-            gsofa::device_csr_view_32{n, nnz, static_cast<const std::int32_t*>(row_ptr), columns,
-                                      stream},
-            o);
-      },
-      order, std::move(permutation), device, variant, threads, memory_budget_mb, match, factors,
-      chunk_size, progress);
+  if (long_col_idx) {
+    return use(device_csr_view_64{n, nnz, static_cast<const std::int64_t*>(row_ptr),
+                                  static_cast<const std::int64_t*>(col_idx), stream});
+  }
+  const auto* const columns = static_cast<const std::int32_t*>(col_idx);
+  if (long_row_ptr) {
+    return use(device_csr_view{n, nnz, static_cast<const std::int64_t*>(row_ptr), columns, stream});
+  }
+  return use(
+      device_csr_view_32{n, nnz, static_cast<const std::int32_t*>(row_ptr), columns, stream});
+}
+
+nb::dict analyze_there(const nb::tuple& rows, const nb::dict& options, const nb::object& progress) {
+  const call_options call(options);
+  return with_device_rows(rows, [&](const auto& a) {
+    return dict_of(watched(call.get(), progress,
+                           [&](const analysis_options& o) { return gsofa::analyze(a, o); }),
+                   call.get());
+  });
+}
+
+// patterns: a list of pairs (row_ptr, col_idx).
+nb::list analyze_batch(const nb::list& patterns, const nb::dict& options,
+                       const nb::object& progress) {
+  std::vector<std::pair<input<std::int64_t>, input<std::int32_t>>> arrays;
+  std::vector<csr_view> views;
+  for (const nb::handle p : patterns) {
+    arrays.emplace_back(nb::cast<input<std::int64_t>>(p[0]), nb::cast<input<std::int32_t>>(p[1]));
+    views.push_back(view_of(arrays.back().first, arrays.back().second));
+  }
+  const call_options call(options);
+  std::vector<std::unique_ptr<analysis>> found =
+      watched(call.get(), progress, [&](const analysis_options& o) {
+        std::vector<std::unique_ptr<analysis>> taken(views.size());
+        gsofa::analyze_batch(views, o, [&](std::size_t k, const analysis& f) {
+          taken[k] = std::make_unique<analysis>(f);
+        });
+        return taken;
+      });
+  nb::list out;
+  for (const auto& f : found) out.append(dict_of(std::move(*f), call.get()));
+  return out;
+}
+
+nb::dict estimate(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
+                  const nb::dict& options, const nb::object& progress) {
+  const csr_view a = view_of(row_ptr, col_idx);
+  fill_estimate e = watched(call_options(options).get(), progress,
+                            [&](const analysis_options& o) { return gsofa::estimate(a, o); });
+  nb::dict out;
+  out["permutation"] = array_of(std::move(e.permutation));
+  out["nnz_a"] = e.nnz_a;
+  out["lnz"] = e.nnz_l;
+  out["unz"] = e.nnz_u;
+  out["flops"] = e.flops;
+  out["exact"] = e.symmetric;
+  out["result_bytes"] = e.result_bytes;
+  out["working_bytes"] = e.working_bytes;
+  return out;
 }
 
 nb::dict profile(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
                  std::int32_t cells, int threads, const nb::object& progress) {
-  const gsofa::csr_view a = view_of(row_ptr, col_idx);
-  watched_work watch(progress);
-  gsofa::fill_profile p;
-  watch.run([&] {
-    gsofa::analysis_options options{.threads = threads};
-    options.progress = [&](const gsofa::analysis_progress& at) {
-      return watch.goes_on(at.stage, at.share);
-    };
-    p = gsofa::profile(a, cells, options);
-  });
+  const csr_view a = view_of(row_ptr, col_idx);
+  const analysis_options options{.threads = threads};
+  fill_profile p = watched(options, progress,
+                           [&](const analysis_options& o) { return gsofa::profile(a, cells, o); });
   nb::dict out;
   out["parent"] = array_of(std::move(p.parent));
   out["l_col_counts"] = array_of(std::move(p.l_col_counts));
@@ -314,28 +231,9 @@ nb::dict profile(const input<std::int64_t>& row_ptr, const input<std::int32_t>& 
   return out;
 }
 
-// Of the pattern as it is.
-nb::tuple supernodal(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
-                     int threads, std::int32_t most_columns, std::int32_t relax,
-                     const nb::object& progress) {
-  const gsofa::csr_view a = view_of(row_ptr, col_idx);
-  const gsofa::analysis_options options{.threads = threads,
-                                        .match = false,
-                                        .order = gsofa::order_method::natural,
-                                        .supernodal = true,
-                                        .most_columns = most_columns,
-                                        .relax = relax};
-  gsofa::supernodal_factors s = watched(options, progress, [&](const gsofa::analysis_options& o) {
-                                  return gsofa::analyze(a, o);
-                                }).supernodal;
-  return nb::make_tuple(array_of(std::move(s.first_column)), array_of(std::move(s.row_begin)),
-                        array_of(std::move(s.rows)), array_of(std::move(s.segment_begin)),
-                        array_of(std::move(s.segments)));
-}
-
 // 0 for leaves, else one more than the largest of the children.
 nb::object levels(const input<std::int32_t>& parent) {
-  const gsofa::tree_levels found = gsofa::level_sets({parent.data(), parent.size()});
+  const tree_levels found = gsofa::level_sets({parent.data(), parent.size()});
   std::vector<std::int32_t> level(parent.size());
   for (std::size_t h = 0; h + 1 < found.begin.size(); ++h) {
     for (std::int32_t k = found.begin[h]; k < found.begin[h + 1]; ++k) {
@@ -350,15 +248,15 @@ nb::object levels(const input<std::int32_t>& parent) {
 std::vector<std::int32_t> positions_of(const input<std::int32_t>& order, std::size_t n,
                                        const std::string& name) {
   if (order.size() != n) {
-    throw gsofa::invalid_input(name + ": " + std::to_string(order.size()) + " entries for order " +
-                               std::to_string(n));
+    throw invalid_input(name + ": " + std::to_string(order.size()) + " entries for order " +
+                        std::to_string(n));
   }
   std::vector<std::int32_t> position(n, -1);
   for (std::size_t k = 0; k < n; ++k) {
     const std::int32_t v = order.data()[k];
     if (v < 0 || static_cast<std::size_t>(v) >= n || position[static_cast<std::size_t>(v)] >= 0) {
-      throw gsofa::invalid_input(name + ": entry " + std::to_string(k) + " is " +
-                                 std::to_string(v) + ": not a permutation");
+      throw invalid_input(name + ": entry " + std::to_string(k) + " is " + std::to_string(v) +
+                          ": not a permutation");
     }
     position[static_cast<std::size_t>(v)] = static_cast<std::int32_t>(k);
   }
@@ -367,15 +265,15 @@ std::vector<std::int32_t> positions_of(const input<std::int32_t>& order, std::si
 
 // Throws invalid_input unless row pointers ascend from 0 to the number of columns' indices, each of
 // which is in [0, columns).
-void check(const gsofa::csr_view& a, std::int64_t columns) {
+void check(const csr_view& a, std::int64_t columns) {
   const auto fail = [](std::size_t row, const std::string& what) {
-    throw gsofa::invalid_input("pattern: row " + std::to_string(row) + what);
+    throw invalid_input("pattern: row " + std::to_string(row) + what);
   };
   const auto n = static_cast<std::size_t>(a.n);
   if (a.row_ptr[0] != 0 || a.row_ptr[n] != static_cast<std::int64_t>(a.col_idx.size())) {
-    throw gsofa::invalid_input("pattern: row pointers from " + std::to_string(a.row_ptr[0]) +
-                               " to " + std::to_string(a.row_ptr[n]) + " for " +
-                               std::to_string(a.col_idx.size()) + " entries");
+    throw invalid_input("pattern: row pointers from " + std::to_string(a.row_ptr[0]) + " to " +
+                        std::to_string(a.row_ptr[n]) + " for " + std::to_string(a.col_idx.size()) +
+                        " entries");
   }
   for (std::size_t i = 0; i < n; ++i) {
     if (a.row_ptr[i + 1] < a.row_ptr[i]) fail(i, ": its pointers decrease");
@@ -398,7 +296,7 @@ struct permutation_of_rows {
   std::vector<std::int32_t> idx;
 
   // Returns early if `watch` ends it.
-  void find(const gsofa::csr_view& a, const input<std::int32_t>& row_order,
+  void find(const csr_view& a, const input<std::int32_t>& row_order,
             const std::vector<std::int32_t>& col_of, watched_work& watch) {
     using clock = std::chrono::steady_clock;
     auto looked = clock::now();
@@ -415,7 +313,7 @@ struct permutation_of_rows {
       ptr.push_back(static_cast<std::int64_t>(idx.size()));
       if (i % 1024 != 0 || clock::now() - looked < std::chrono::milliseconds(100)) continue;
       const double share = static_cast<double>(i) / static_cast<double>(n);
-      if (!watch.goes_on(gsofa::analysis_stage::permute, share)) return;
+      if (!watch.goes_on(analysis_stage::permute, share)) return;
       looked = clock::now();
     }
   }
@@ -424,7 +322,7 @@ struct permutation_of_rows {
 nb::tuple permuted(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
                    const input<std::int32_t>& row_order, const input<std::int32_t>& col_order,
                    const nb::object& progress) {
-  const gsofa::csr_view a = view_of(row_ptr, col_idx);
+  const csr_view a = view_of(row_ptr, col_idx);
   permutation_of_rows found;
   watched_work watch(progress);
   watch.run([&] {
@@ -437,7 +335,7 @@ nb::tuple permuted(const input<std::int64_t>& row_ptr, const input<std::int32_t>
 }
 
 nb::tuple read_pattern(const nb::bytes& file) {
-  gsofa::csr_pattern p;
+  csr_pattern p;
   {
     const std::string name(file.c_str(), file.size());
     const nb::gil_scoped_release released;
@@ -448,7 +346,7 @@ nb::tuple read_pattern(const nb::bytes& file) {
 
 nb::list variants() {
   nb::list out;
-  for (const gsofa::variant_description& v : gsofa::variants()) {
+  for (const variant_description& v : gsofa::variants()) {
     out.append(nb::make_tuple(v.name, v.device, v.summary, v.unavailable));
   }
   return out;
@@ -458,18 +356,18 @@ nb::list variants() {
 void translate(const std::exception_ptr& p, void*) {
   try {
     std::rethrow_exception(p);
-  } catch (const gsofa::analysis_error& e) {
+  } catch (const analysis_error& e) {
     const auto name = [&] {
       switch (e.kind()) {
-        case gsofa::failure::invalid_input:
-        case gsofa::failure::overflow:
+        case failure::invalid_input:
+        case failure::overflow:
           return "InvalidInput";
-        case gsofa::failure::unavailable:
+        case failure::unavailable:
           return "Unavailable";
-        case gsofa::failure::out_of_memory:
+        case failure::out_of_memory:
           return "OutOfMemory";
-        case gsofa::failure::internal:
-        case gsofa::failure::cancelled:  // watched_work throws the cause
+        case failure::internal:
+        case failure::cancelled:  // watched_work throws the cause
           return "InternalError";
       }
       return "InternalError";
@@ -485,19 +383,18 @@ void translate(const std::exception_ptr& p, void*) {
 
 }  // namespace
 
+}  // namespace gsofa::python
+
 NB_MODULE(_core, m) {
+  using namespace gsofa::python;
   nb::register_exception_translator(translate);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&ending_interpreter::begin));
   pthread_atfork(nullptr, nullptr, &ending_interpreter::forget_threads);
-  m.def("analyze", analyze, "row_ptr"_a, "col_idx"_a, "order"_a, "permutation"_a.none(), "device"_a,
-        "variant"_a, "threads"_a, "memory_budget_mb"_a, "match"_a, "factors"_a, "chunk_size"_a,
-        "progress"_a.none());
-  m.def("analyze_there", analyze_there, "rows"_a, "order"_a, "permutation"_a.none(), "device"_a,
-        "variant"_a, "threads"_a, "memory_budget_mb"_a, "match"_a, "factors"_a, "chunk_size"_a,
-        "progress"_a.none());
+  m.def("analyze", analyze, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
+  m.def("analyze_there", analyze_there, "rows"_a, "options"_a, "progress"_a.none());
+  m.def("analyze_batch", analyze_batch, "patterns"_a, "options"_a, "progress"_a.none());
+  m.def("estimate", estimate, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
   m.def("profile", profile, "row_ptr"_a, "col_idx"_a, "cells"_a, "threads"_a, "progress"_a.none());
-  m.def("supernodal", supernodal, "row_ptr"_a, "col_idx"_a, "threads"_a, "most_columns"_a,
-        "relax"_a, "progress"_a.none());
   m.def("levels", levels, "parent"_a);
   m.def("permuted", permuted, "row_ptr"_a, "col_idx"_a, "row_order"_a, "col_order"_a,
         "progress"_a.none());

@@ -4,7 +4,8 @@ import pathlib
 import sys
 import unicodedata
 
-from . import _symbolic, errors, read, version
+from . import analyze, errors, read, version
+from ._arguments import ORDERINGS
 
 
 def printable(text):
@@ -31,8 +32,8 @@ def cells_of(text):
 def parser():
     p = argparse.ArgumentParser(prog="python -m gsofa show", description=__doc__.split(": ", 1)[1].capitalize())
     p.add_argument("matrix", help="file: Matrix Market, Harwell-Boeing or .npz, also compressed or in a .tar or .zip")
-    p.add_argument("--order", default="auto", metavar="NAME[,NAME]",
-                   help=f"one of {', '.join(_symbolic.ORDERINGS)}; two are drawn side by side (default: auto)")
+    p.add_argument("--order", default="automatic", metavar="NAME[,NAME]",
+                   help=f"one of {', '.join(ORDERINGS)}; two are drawn side by side (default: automatic)")
     p.add_argument("--what", choices=("fill", "tree", "profiles", "pattern"), default="fill", help="default: fill")
     p.add_argument("--cells", type=cells_of, default=0, help="cells in each direction of a pattern (default: 480)")
     p.add_argument("-o", "--out", metavar="FILE", help="picture .png, .svg, .pdf or .html (default: MATRIX.png here)")
@@ -60,7 +61,7 @@ def show(arguments):
             names = args.order.split(",")
             if len(names) > 2 or (len(names) == 2 and args.what != "fill"):
                 raise errors.InvalidInput("--order: two orders are compared by their fill alone")
-            found = [_symbolic.analyze(a, o) for o in names]
+            found = [analyze(a, o) for o in names]
             if len(found) == 2:
                 pictures.compare(*found, cells=cells, path=out)
             elif args.what == "fill":

@@ -156,6 +156,14 @@ def canonical(row_ptr, col_idx, progress=None):
     return _core.permuted(row_ptr, col_idx, same, same, progress)
 
 
+def cell_counts(row_ptr, col_idx, cells):
+    """cells x cells: entries in each; (i, j) is in cell (i * cells // n, j * cells // n)."""
+    n = row_ptr.size - 1
+    of_row = np.arange(n, dtype=np.int64) * cells // n
+    column = col_idx.astype(np.int64) * cells // n
+    return np.bincount(np.repeat(of_row, np.diff(row_ptr)) * cells + column, minlength=cells * cells).reshape(cells, cells)
+
+
 class DeviceRows(NamedTuple):
     """Compressed sparse rows in the memory of a CUDA device, as the library reads them there."""
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ._pattern import canonical, pattern_of
+from ._pattern import canonical, cell_counts, pattern_of
 from ._symbolic import Symbolic
 from .errors import InvalidInput
 
@@ -25,14 +25,6 @@ CELLS = 480  # in each direction: about as many as a picture has pixels
 STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6,
          "xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 200,
          "text.parse_math": False}  # names may have a $
-
-
-def cell_counts(row_ptr, col_idx, cells):
-    """cells x cells: entries in each; (i, j) is in cell (i * cells // n, j * cells // n)."""
-    n = row_ptr.size - 1
-    of_row = np.arange(n, dtype=np.int64) * cells // n
-    column = col_idx.astype(np.int64) * cells // n
-    return np.bincount(np.repeat(of_row, np.diff(row_ptr)) * cells + column, minlength=cells * cells).reshape(cells, cells)
 
 
 def places(n, cells):

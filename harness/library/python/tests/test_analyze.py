@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 import gsofa
 from gsofa._pattern import rows_on_device
-from gsofa._symbolic import has_device
+from gsofa._functions import has_device
 
 
 @st.composite
@@ -23,7 +23,7 @@ def square(draw, most=24, full_diagonal=False):
     return a | np.eye(n, dtype=bool) if full_diagonal else a
 
 
-@given(square(), st.sampled_from(("natural", "amd", "colamd", "metis", "nested_dissection", "tournament")))
+@given(square(), st.sampled_from(("natural", "amd", "colamd", "metis", "cpu_nested_dissection", "tournament")))
 @settings(max_examples=120, deadline=None)
 def test_everything_is_that_of_dense_elimination(a, ordering):
     if ordering == "metis" and not gsofa.has_metis():

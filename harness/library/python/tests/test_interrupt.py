@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import gsofa
+from gsofa._pattern import pattern_of
 
 STAGES = ("check", "match", "order", "permute", "analyze", "output")
 
@@ -34,7 +35,9 @@ class Stop(Exception):
 # What may take long, by what computes it first.
 LONG = {
     "analyze": lambda a, **how: gsofa.analyze(a, "natural", threads=1, **how),
-    "order": lambda a, **how: gsofa.order(a, "nested_dissection", threads=1, **how),
+    "order": lambda a, **how: gsofa.order(a, "cpu_nested_dissection", threads=1, **how),
+    "analyze_batch": lambda a, **how: gsofa.analyze_batch([a] * 3, "natural", threads=1, **how),
+    "estimate": lambda a, **how: gsofa.estimate(a, "cpu_nested_dissection", threads=1, **how),
     "symbfact": lambda a, **how: gsofa.symbfact(a, **how),
 }
 LATER = {
@@ -42,6 +45,7 @@ LATER = {
     "U": lambda s: s.U,
     "parent": lambda s: s.parent,
     "flops": lambda s: s.flops,
+    "masks": lambda s: s.masks,
     "density": lambda s: s.density(50),
     "supernodal": lambda s: s.supernodal(),
     "to_superlu": lambda s: s.to_superlu(),
@@ -87,7 +91,7 @@ def test_progress_is_called_and_what_it_raises_is_raised(name):
 
 
 def test_progress_must_be_callable():
-    for call in (gsofa.analyze, gsofa.order, gsofa.symbfact):
+    for call in (gsofa.analyze, gsofa.estimate, gsofa.order, gsofa.symbfact, lambda a, **how: gsofa.analyze_batch([a], **how)):
         with pytest.raises(gsofa.InvalidInput, match="progress"):
             call(sp.eye(3), progress=3)
 
@@ -130,10 +134,10 @@ def slow():
     return long_matrix(20000, 4)
 
 
-@pytest.mark.parametrize("name", ("analyze", "symbfact", "L", "parent", "density", "supernodal"))
+@pytest.mark.parametrize("name", ("analyze", "analyze_batch", "symbfact", "L", "parent", "masks", "density", "supernodal"))
 def test_signals_are_answered_while_the_library_works(slow, name):
     s = gsofa.analyze(long_matrix(20), "natural")
-    s._pattern, s._found = gsofa._symbolic.pattern_of(slow), {**s._found, "row_order": (p := np.arange(20000, dtype=np.int32)),
+    s._pattern, s._found = pattern_of(slow), {**s._found, "row_order": (p := np.arange(20000, dtype=np.int32)),
                                                              "col_order": p}
     with Sender() as sender, pytest.raises(Stop):
         sender.thread.start()
@@ -249,7 +253,8 @@ sys.exit(os.waitstatus_to_exitcode(status))
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("what", ("gsofa.analyze(a, 'natural', progress=progress)", "s.parent"))
+@pytest.mark.parametrize("what", ("gsofa.analyze(a, 'natural', progress=progress)",
+                                  "gsofa.analyze_batch([a, sp.eye(5)], 'natural', progress=progress)", "s.parent"))
 def test_progress_may_fork(what):
     """The analysis goes on in the parent alone."""
     done = run(PRELUDE + f"""

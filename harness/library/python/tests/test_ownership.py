@@ -24,8 +24,8 @@ def results(s):
     """Everything that can be computed of an analysis, as bytes."""
     superlu, supernodal = s.to_superlu(), s.supernodal()
     arrays = [s.perm_r, s.perm_c, s.row_counts, s.l_row_counts, s.u_row_counts, s.supernodes, s.parent, s.levels, s.l_col_counts,
-              s.density(7), *supernodal]
-    for m in (s.A, s.L, s.U, superlu.pop("L"), superlu.pop("U")):
+              s.density(7), *supernodal, *s.masks]
+    for m in (s.A, s.L, s.U, s.lower(diagonal=True), superlu.pop("L"), superlu.pop("U")):
         arrays += [m.indptr, m.indices, m.data]
     arrays += superlu.values()
     return [a.tobytes() for a in arrays], (s.n, s.nnz_a, s.nnz, s.fill, s.flops, s.height)
@@ -130,8 +130,8 @@ def test_a_permutation_that_progress_changes_is_that_of_the_call():
 
 def arrays_of(s):
     yield from (s.perm_r, s.perm_c, s.row_counts, s.l_row_counts, s.u_row_counts, s.supernodes, s.parent, s.levels,
-                s.l_col_counts, s.density(3), *s.supernodal())
-    for m in (s.A, s.L, s.U):
+                s.l_col_counts, s.density(3), *s.supernodal(), *s.masks)
+    for m in (s.A, s.L, s.U, s.lower(diagonal=True)):
         yield from (m.indptr, m.indices, m.data)
 
 
@@ -187,6 +187,7 @@ def test_a_pickle_is_the_analysis_and_not_its_caches():
 
 ROWS = np.array([0, 2, 3], dtype=np.int64), np.array([0, 1, 1], dtype=np.int32)
 IDENTITY = np.arange(2, dtype=np.int32)
+NATURAL = {"order": "natural"}
 FAULTY = {
     "no pointers": (np.empty(0, dtype=np.int64), ROWS[1]),
     "one pointer": (ROWS[0][:1], ROWS[1]),
@@ -202,9 +203,9 @@ FAULTY = {
 @pytest.mark.parametrize("fault", FAULTY)
 def test_the_extension_module_checks_its_rows(fault):
     rows = FAULTY[fault]
-    for call in (lambda: _core.analyze(*rows, "natural", None, "auto", "", 1, -1, True, True, 0, None),
-                 lambda: _core.profile(*rows, 1, 1, None),
-                 lambda: _core.supernodal(*rows, 1, 0, 1, None), lambda: _core.permuted(*rows, IDENTITY, IDENTITY, None)):
+    for call in (lambda: _core.analyze(*rows, NATURAL, None), lambda: _core.analyze_batch([ROWS, rows], NATURAL, None),
+                 lambda: _core.estimate(*rows, NATURAL, None), lambda: _core.profile(*rows, 1, 1, None),
+                 lambda: _core.permuted(*rows, IDENTITY, IDENTITY, None)):
         with pytest.raises(gsofa.InvalidInput, match="pattern"):
             call()
 
@@ -216,7 +217,7 @@ def test_the_extension_module_checks_its_orders(order):
         with pytest.raises(gsofa.InvalidInput, match="order"):
             _core.permuted(*ROWS, *orders, None)
     with pytest.raises(gsofa.InvalidInput):
-        _core.analyze(*ROWS, "given", order, "auto", "", 1, -1, True, True, 0, None)
+        _core.analyze(*ROWS, {"order": "given", "permutation": order}, None)
 
 
 def test_the_extension_module_checks_its_trees_and_numbers():
@@ -226,9 +227,9 @@ def test_the_extension_module_checks_its_trees_and_numbers():
     for cells in (-1, 8193, 2**31 - 1):
         with pytest.raises(gsofa.InvalidInput, match="cells"):
             _core.profile(*ROWS, cells, 1, None)
-    for threads, most, relax in ((-1, 0, 1), (1, -1, 1), (1, 0, 0), (1, 0, -2**31)):
-        with pytest.raises(gsofa.InvalidInput):
-            _core.supernodal(*ROWS, threads, most, relax, None)
+    for option, value in (("threads", -1), ("most_columns", -1), ("relax", 0), ("relax", -2**31), ("order", "metiss")):
+        with pytest.raises(gsofa.InvalidInput, match=option):
+            _core.analyze(*ROWS, {option: value}, None)
 
 
 def test_pictures_of_arrays_out_of_range_are_refused():

@@ -1,0 +1,222 @@
+"""The functions of the package."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+from ._arguments import Int32Array, Matrix, Ordering, Progress, analysis_options, callable_or_none, one_of
+from ._pattern import canonical, check_shape, csr_of, is_of_cupy, pattern_of, pattern_of_rows, rows_of, rows_on_device
+from ._symbolic import Symbolic
+from .errors import InvalidInput
+
+
+def analyze(a: Matrix, ordering: Ordering = "automatic", *, device: str = "automatic", variant: str | None = None,
+            threads: int = 0, match: bool = True, chunk_size: int = 0, relax: int = 1, memory_budget_mb: int = -1,
+            masks: bool = False, stream: Any = None, progress: Progress = None) -> Symbolic:
+    """Symbolic LU factorization, without pivoting and without numerical cancellation, of a square sparse matrix.
+
+    a: a scipy.sparse array or matrix of any format, a CuPy one, or a pair (indptr, indices) of compressed sparse rows, unsorted
+    and with repeated entries if need be. All stored entries count, stored zeros too. Compressed rows in the memory of a CUDA
+    device (__cuda_array_interface__) are analysed there with the ordering "gpu_nested_dissection" and `match`.
+    The result owns a copy of the pattern on the host, 4 bytes for each entry and 8 for each row: later changes of `a` change
+    nothing. A pattern in device memory is copied to the host when the analysis ends, and `a` must not change until then.
+    ordering: of rows and columns alike: "automatic" (chosen by structure; on a GPU, for 20,000 rows or more,
+    "gpu_nested_dissection"), "metis", "amd", "amf", "colamd", "natural", "cpu_nested_dissection", "gpu_nested_dissection",
+    "tournament", or a permutation: the old index of each new position.
+    device: "automatic", "cpu" or "gpu". variant: the name of the only algorithm of variants() to try. threads: 0 for all.
+    match: permute rows so that the diagonal has no zeros; else missing diagonal entries are added to the pattern.
+    chunk_size: supernodes never cross a multiple of it; 0: unlimited. memory_budget_mb: 0 or -1: chosen by the library.
+    relax: maximal subtrees of the elimination tree with at most `relax` columns become one supernode each, as in SuperLU; all
+    results are then those of the pattern padded to full blocks. relax > 1 needs a postordered tree, which every ordering gives
+    except "natural" and a permutation.
+    masks: also keep the bits of L + U that the algorithm works with as Symbolic.masks, which otherwise takes a second
+    elimination.
+    stream: of CUDA (an integer, or an object of CuPy or PyTorch), whose work completes the arrays; None: the one they name.
+    progress: called as progress(stage, share) at once and then every 0.1 s in the calling thread; stage is "check", "match",
+    "order", "permute", "analyze" or "output", share the part of the stage that is done, from 0 to 1, or None if that is not
+    known. What progress returns is ignored. What it raises cancels the analysis and is raised here.
+
+    Ctrl-C, like every signal with a Python handler, is answered every 0.1 s if analyze() runs in the main thread: what the
+    handler raises cancels the analysis. A cancelled analysis ends at the next panel of the symbolic factorization, within
+    METIS or nested dissection, or at the end of another stage: "amd" and "colamd" are not interrupted.
+
+    Returns a Symbolic. Raises InvalidInput (a ValueError), OverflowError, Unavailable, OutOfMemory (a MemoryError).
+
+    >>> import scipy.sparse as sp
+    >>> s = analyze(sp.diags([1.0, 4.0, 1.0], [-1, 0, 1], shape=(5, 5)), "natural")
+    >>> s.nnz, s.fill
+    (13, 0)
+    >>> s.parent.tolist()
+    [1, 2, 3, 4, -1]
+    """
+    options = analysis_options(ordering, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks)
+    callable_or_none(progress)
+    there = rows_on_device(a, stream) if options["device"] != "cpu" and has_device() else None
+    if there is not None:
+        found = _core.analyze_there(there[:-1], options, progress)
+        return Symbolic(pattern_of(a), found, threads, relax, is_of_cupy(a), progress)
+    pattern = pattern_of(a)
+    return Symbolic(pattern, _core.analyze(*pattern, options, progress), threads, relax, is_of_cupy(a), progress)
+
+
+def analyze_batch(matrices: Iterable[Matrix], ordering: Ordering = "automatic", *, device: str = "automatic",
+                  variant: str | None = None, threads: int = 0, match: bool = True, chunk_size: int = 0, relax: int = 1,
+                  memory_budget_mb: int = -1, masks: bool = False, progress: Progress = None) -> list[Symbolic]:
+    """analyze() of many matrices, several at a time: blocks of a circuit, ensembles, networks of reactions. Arguments as of
+    analyze(); `threads` threads take a matrix each. With device "automatic" a GPU finds L and U of all matrices at once if they
+    have 20,000 rows or more in total, and with "gpu" in any case. Matrices in device memory are copied to the host.
+    progress: as of analyze(); share is the part of the matrices that are done.
+
+    Returns a Symbolic for each matrix, in their order. Errors name the number of the matrix, from 0.
+
+    >>> import scipy.sparse as sp
+    >>> [s.nnz for s in analyze_batch([sp.eye(2), sp.csr_array([[1, 1], [1, 1]])], "natural")]
+    [2, 4]
+    """
+    options = analysis_options(ordering, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks)
+    callable_or_none(progress)
+    if sp.issparse(matrices):
+        raise InvalidInput("expected a list of matrices, not one matrix")
+    given = [(pattern_of(a), is_of_cupy(a)) for a in matrices]
+    found = _core.analyze_batch([pattern for pattern, _ in given], options, progress)
+    return [Symbolic(pattern, f, threads, relax, of_cupy, progress) for (pattern, of_cupy), f in zip(given, found)]
+
+
+class Estimate(NamedTuple):
+    """What estimate() returns: upper bounds for an analysis, which is not done."""
+
+    permutation: Int32Array  # the ordering: pass it to analyze() with the same `match`
+    nnz_a: int  # as Symbolic.nnz_a
+    lnz: int  # entries of L below the diagonal: those of chol(A + A^T)
+    unz: int  # entries of U with the diagonal, likewise
+    flops: float  # as Symbolic.flops
+    exact: bool  # the permuted pattern is symmetric: lnz, unz and flops are exact
+    result_bytes: int  # of the arrays that analyze() returns
+    working_bytes: int  # of the host during analyze() in addition
+
+    @property
+    def nnz(self) -> int:
+        """Entries of L + U: lnz + unz."""
+        return self.lnz + self.unz
+
+    @property
+    def memory_estimate(self) -> int:
+        """Bytes of L and U, as Symbolic.memory_estimate."""
+        return 12 * self.nnz + 16 * (self.permutation.size + 1)
+
+
+def estimate(a: Matrix, ordering: Ordering = "automatic", *, device: str = "automatic", threads: int = 0, match: bool = True,
+             masks: bool = False, progress: Progress = None) -> Estimate:
+    """Bounds for the results and the memory of analyze() with these arguments, before anything large is allocated: matches and
+    orders as analyze() does, and counts the entries of chol(A + A^T) without listing them, in O(n + nnz) memory. Nearly all of
+    its time is that of the ordering.
+
+    >>> import scipy.sparse as sp
+    >>> e = estimate(sp.csr_array([[1, 0, 1], [0, 1, 1], [1, 1, 1]]), "natural")
+    >>> e.lnz, e.unz, e.exact
+    (2, 5, True)
+    """
+    options = analysis_options(ordering, device, None, threads, match, 0, 1, -1, masks)
+    return Estimate(**_core.estimate(*pattern_of(a), options, callable_or_none(progress)))
+
+
+@functools.cache
+def has_device():
+    """Whether this build and machine have a CUDA device to use."""
+    return any(v.name == "gpu_bitmap_panels" and not v.unavailable for v in variants())
+
+
+def order(a: Matrix, ordering: Ordering = "automatic", *, threads: int = 0, progress: Progress = None) -> Int32Array:
+    """The permutation of an ordering: the old index of each new position, postordered unless it is natural. Rows that have no
+    diagonal entry stay where they are. Arguments as of analyze().
+
+    >>> import scipy.sparse as sp
+    >>> sorted(order(sp.eye(3), "amd").tolist())
+    [0, 1, 2]
+    """
+    return analyze(a, ordering, threads=threads, match=False, device="cpu", progress=progress).perm_c
+
+
+class VariantInfo(NamedTuple):
+    """An algorithm of this build."""
+
+    name: str
+    device: str
+    summary: str
+    unavailable: str  # why it cannot run on this machine; empty if it can
+
+
+def variants() -> list[VariantInfo]:
+    """The algorithms that analyze() can be asked for by name.
+
+    >>> [v.name for v in variants() if v.device == "cpu"]
+    ['cpu_bitmap_panels']
+    """
+    return [VariantInfo(*v) for v in _core.variants()]
+
+
+class SymbfactResult(NamedTuple):
+    """What symbfact() returns."""
+
+    count: Int32Array  # entries of each row of R
+    h: int  # height of the elimination tree
+    parent: Int32Array  # elimination tree, -1 for roots
+    post: Int32Array  # a postorder of it: column by position
+    R: sp.csr_array  # pattern of the Cholesky factor, upper
+
+
+def pattern_of_product(a, kind):
+    """The pattern of A^T A ("col") or A A^T ("row") of a SciPy sparse matrix of any shape, as a csr_array of True."""
+    if not sp.issparse(a) or a.ndim != 2:
+        raise InvalidInput(f"expected a sparse matrix, not {type(a).__name__}")
+    check_shape(a)
+    row_ptr, col_idx = pattern_of_rows(*rows_of(a))
+    _core.check_rows(row_ptr, col_idx, a.shape[1])
+    a = sp.csr_array((np.ones(col_idx.size, dtype=bool), col_idx, row_ptr), shape=a.shape)
+    return a.T @ a if kind == "col" else a @ a.T
+
+
+def symbfact(a: Matrix, kind: str = "sym", *, progress: Progress = None) -> SymbfactResult:
+    """Symbolic Cholesky factorization with the five results of MATLAB's function of this name, counted from 0, parents of roots
+    -1. kind: "sym": of the upper triangle of `a` and its transpose; "lo": of the lower; "col": of A^T A; "row": of A A^T.
+    progress: as of analyze(). SciPy computes A^T A and A A^T, which nothing interrupts.
+
+    >>> import scipy.sparse as sp
+    >>> count, h, parent, post, R = symbfact(sp.csr_array([[4, 0, 1], [0, 4, 1], [1, 1, 4]]))
+    >>> count.tolist(), h, parent.tolist(), post.tolist(), R.nnz
+    ([2, 2, 1], 2, [2, 2, -1], [0, 1, 2], 5)
+    """
+    one_of(kind, "kind", ("sym", "lo", "col", "row"))
+    callable_or_none(progress)
+    if kind in ("col", "row"):
+        a = pattern_of_product(a, kind)
+    # Without repeated entries, so that sums are positive: SciPy leaves out entries that are zero.
+    rows = canonical(*pattern_of(a), progress)
+    whole_matrix = csr_of(*rows, rows[0].size - 1)
+    half = sp.tril(whole_matrix, format="csr") if kind == "lo" else sp.triu(whole_matrix, format="csr")
+    p = pattern_of(half + half.T)
+    s = Symbolic(p, _core.analyze(*p, {"order": "natural", "threads": 0, "match": False}, progress), 0, progress=progress)
+    return SymbfactResult(s.u_row_counts, s.height, s.parent, postorder(s.parent), s.U)
+
+
+def postorder(parent):
+    """Children before parents, subtrees together, siblings ascending: the vertex of each position."""
+    n = parent.size
+    children = [[] for _ in range(n + 1)]
+    for v, p in enumerate(parent.tolist()):
+        children[p if p >= 0 else n].append(v)
+    out, stack = [], [(n, iter(children[n]))]
+    while stack:
+        v, rest = stack[-1]
+        child = next(rest, None)
+        if child is None:
+            stack.pop()
+            out.append(v)
+        else:
+            stack.append((child, iter(children[child])))
+    return _core.frozen(np.array(out[:-1], dtype=np.int32))

@@ -1,0 +1,137 @@
+"""Results beyond those of analyze() alone: relaxed supernodes, masks, batches, estimates, names."""
+import inspect
+
+import numpy as np
+import oracle
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings, strategies as st
+from test_analyze import square
+
+import gsofa
+
+
+def padded(a, relax):
+    """A postordered pattern with full blocks for the maximal subtrees of at most `relax` columns."""
+    low, up = oracle.factors(a)
+    full = low | up
+    n, parent = len(a), oracle.elimination_tree(a)
+    size = np.ones(n, dtype=int)
+    for v, p in enumerate(parent):
+        if p >= 0:
+            size[p] += size[v]
+    for root in range(n):
+        if size[root] <= relax and (parent[root] < 0 or size[parent[root]] > relax):
+            block = slice(root + 1 - size[root], root + 1)
+            full[block, block] = True
+            full[root + 1:, block] |= full[root + 1:, block].any(axis=1)[:, None]
+            full[block, root + 1:] |= full[block, root + 1:].any(axis=0)
+    return full
+
+
+@given(square(), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_relaxed_supernodes_are_full_blocks_in_every_result(a, relax):
+    s = gsofa.analyze(sp.csr_array(a), "amd", match=False, relax=relax)
+    low, up = oracle.factors(padded(a[np.ix_(s.perm_r, s.perm_c)], relax))
+    assert (s.L.toarray() == low).all() and (s.U.toarray() == up).all() and (s.lnz, s.unz) == (low.sum(), up.sum())
+    assert (s.l_row_counts == low.sum(axis=1)).all() and (s.u_row_counts == up.sum(axis=1)).all()
+    assert (s.l_col_counts == low.sum(axis=0)).all() and s.flops == oracle.flops(low, up)
+    assert (s.parent == oracle.elimination_tree(low | up)).all()
+    assert (s.density(len(a)) == (low | up)).all()
+    assert s.supernodes.tolist() == oracle.supernodes(low, up)
+    for one, other in zip(s.supernodal(), gsofa.analyze(sp.csr_array(a), "amd", match=False).supernodal(relax=relax)):
+        assert (one == other).all()
+
+
+def test_an_order_that_is_no_postorder_has_no_relaxed_supernodes():
+    a = sp.csr_array(np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]]))  # the subtree of 2 is 0, 2
+    with pytest.raises(gsofa.InvalidInput, match="postorder"):
+        gsofa.analyze(a, "natural", relax=2)
+    with pytest.raises(gsofa.InvalidInput, match="relax"):
+        gsofa.analyze(a, relax=0)
+
+
+def entries_of(m, n):
+    """(L, U) without the diagonal, from their masks."""
+    low, up = np.zeros((n, n), dtype=bool), np.zeros((n, n), dtype=bool)
+    for k, b in enumerate(m.first_vertex[:-1]):
+        for p in range(m.position_begin[k], m.position_begin[k + 1]):
+            f = m.vertices[p]
+            for c in range(64):
+                if int(m.masks[p, 0]) >> c & 1:
+                    up[b + c, f] = True
+                if int(m.masks[p, 1]) >> c & 1:
+                    low[f, b + c] = True
+    return low, up
+
+
+@given(square(), st.sampled_from(("natural", "amd")), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_masks_have_the_entries_of_the_factors(a, ordering, at_once):
+    s = gsofa.analyze(sp.csr_array(a), ordering, match=False, masks=at_once)
+    low, up = entries_of(s.masks, len(a))
+    assert (low == s.L.toarray()).all() and (up == np.triu(s.U.toarray(), 1)).all()
+    assert s.masks.masks.dtype == np.uint64 and (np.diff(s.masks.first_vertex) <= 64).all()
+
+
+@given(square(full_diagonal=True))
+@settings(max_examples=20, deadline=None)
+def test_l_has_its_diagonal_on_request(a):
+    s = gsofa.analyze(sp.csr_array(a), "amd")
+    low = s.lower(diagonal=True)
+    assert (low.toarray() == s.L.toarray() + np.eye(len(a))).all() and low.has_canonical_format
+    assert (s.lower() != s.L).nnz == 0
+
+
+@given(st.lists(square(most=12), max_size=8), st.sampled_from(("natural", "amd")), st.integers(0, 2))
+@settings(max_examples=20, deadline=None)
+def test_a_batch_is_what_its_members_are_alone(matrices, ordering, threads):
+    options = {"match": False, "chunk_size": 5, "masks": True}
+    found = gsofa.analyze_batch(map(sp.csr_array, matrices), ordering, threads=threads, **options)
+    assert len(found) == len(matrices)
+    for s, a in zip(found, matrices):
+        alone = gsofa.analyze(sp.csr_array(a), ordering, **options)
+        assert (s.perm_c == alone.perm_c).all() and (s.supernodes == alone.supernodes).all()
+        assert (s.L != alone.L).nnz == 0 and (s.U != alone.U).nnz == 0 and s.matches(sp.csr_array(a))
+        assert all((one == other).all() for one, other in zip(s.masks, alone.masks))
+
+
+def test_a_batch_tells_its_share_and_names_the_faulty_matrix():
+    shares = []
+    small = sp.random(300, 300, density=0.02, random_state=1) + sp.eye(300)
+    gsofa.analyze_batch([small] * 300, "amd", threads=1, progress=lambda stage, share: shares.append(share))
+    assert shares[0] == 0 and shares == sorted(shares) and shares[-1] <= 1
+    with pytest.raises(gsofa.InvalidInput, match="pattern 2: .*singular"):
+        gsofa.analyze_batch([sp.eye(3), sp.eye(2), sp.csr_array((2, 2)), sp.eye(4)])
+    for wrong in (sp.eye(3), [np.eye(3)], [sp.csr_array((2, 3))]):
+        with pytest.raises(gsofa.InvalidInput):
+            gsofa.analyze_batch(wrong)
+
+
+@given(square(), st.sampled_from(("natural", "amd")), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_an_estimate_is_a_bound_that_symmetric_patterns_reach(a, ordering, symmetric):
+    a = sp.csr_array(a | a.T if symmetric else a)
+    e, s = gsofa.estimate(a, ordering, match=False), gsofa.analyze(a, ordering, match=False)
+    assert (e.permutation == s.perm_c).all() and e.nnz_a == s.nnz_a
+    assert e.lnz >= s.lnz and e.unz >= s.unz and e.flops >= s.flops and e.memory_estimate >= s.memory_estimate
+    assert not symmetric or e.exact
+    if e.exact:
+        assert (e.lnz, e.unz, e.nnz, e.flops) == (s.lnz, s.unz, s.nnz, s.flops)
+    assert gsofa.estimate(a, e.permutation, match=False).nnz == e.nnz and e.working_bytes >= 0
+
+
+def test_names_are_those_of_the_program_and_earlier_ones_are_taken():
+    a = sp.csr_array(sp.random(200, 200, density=0.02, random_state=3) + sp.eye(200))
+    s = gsofa.analyze(a, "cpu_nested_dissection")
+    assert s.ordering == "cpu_nested_dissection" and (gsofa.order(a, "nested_dissection") == s.perm_c).all()
+    assert (gsofa.analyze(a, "auto", device="auto").perm_c == gsofa.analyze(a, device="automatic").perm_c).all()
+    with pytest.raises(gsofa.InvalidInput, match="none of automatic, metis"):
+        gsofa.order(a, "metiss")
+
+
+@pytest.mark.parametrize("name", [name for name in gsofa.__all__ if inspect.isfunction(getattr(gsofa, name))])
+def test_signatures_name_types_that_a_person_can_read(name):
+    text = str(inspect.signature(getattr(gsofa, name)))
+    assert "numpy" not in text and "Union" not in text and "ForwardRef" not in text, text
