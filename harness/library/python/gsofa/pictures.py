@@ -185,13 +185,16 @@ def leaves_before(parent):
 
 def tree(s, *, path=None, most=20000):
     """The elimination tree: leaves along the bottom, a column above its children at its height; the thicker a path, the more
-    work its pivots are. Chains are lines, so that separators are the long ones near the top. Of trees with more than `most`
-    columns the lowest levels are left out. A Figure."""
+    work its pivots are. Chains are lines, so that separators are the long ones near the top. Isolated columns, trees of their
+    own, are left out next to larger trees, and so are the lowest levels if more than `most` columns remain. A Figure."""
     as_symbolic(s)
     parent, level = s.parent, s.levels
-    keep = np.ones(s.n, dtype=bool)
-    if s.n > most:
-        keep = level >= np.sort(level)[s.n - most]
+    isolated = (parent < 0) & (level == 0)
+    keep = ~isolated if not isolated.all() else isolated
+    omitted = [f"{s.n - keep.sum():,} isolated"] if not keep.all() else []
+    if (rest := keep.sum()) > most:
+        keep &= level >= np.sort(level[keep])[rest - most]
+        omitted.append(f"the lowest {rest - keep.sum():,}")
     at = np.flatnonzero(keep)
     index = np.full(s.n, -1)
     index[at] = np.arange(at.size)
@@ -212,8 +215,8 @@ def tree(s, *, path=None, most=20000):
         ax.autoscale()
         ax.set_ylabel("columns on the longest path from a leaf")
         ax.set_xticks([])
-        hidden = "" if at.size == s.n else f"; lowest {s.n - at.size:,} columns left out"
-        ax.set_title(f"Elimination tree, {s.ordering}: height {s.height:,} of {s.n:,} columns{hidden}", fontsize=9, loc="left")
+        ax.set_title(f"Elimination tree, {s.ordering}: height {s.height:,} of {s.n:,} columns"
+                     + (f"; {' and '.join(omitted)} left out" if omitted else ""), fontsize=9, loc="left")
         thousands(ax.yaxis)
     return written(fig, path)
 
@@ -231,7 +234,8 @@ def profiles(s, *, path=None):
             axes[0].plot(pivots, np.maximum.reduceat(counts, pivots), style, color=tuple(colour), linewidth=0.7, label=name)
         axes[0].set_ylabel("entries" + (f", most of {step:,} pivots" if step > 1 else ""))
         axes[0].set_ylim(bottom=0)
-        axes[0].legend(frameon=False, loc="upper left")
+        # Above the curves, which may fill their axes.
+        axes[0].legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=2)
         total = work.sum()
         axes[1].plot(pivots, 100 * np.cumsum(work)[pivots] / (total if total > 0 else 1), color=tuple(ENTRY), linewidth=1)
         axes[1].set_ylabel("operations done, % of all")

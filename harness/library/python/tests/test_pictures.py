@@ -73,7 +73,25 @@ def test_order_one_and_chains_are_drawn(tmp_path):
 def test_a_tree_with_its_lowest_levels_left_out_is_a_tree():
     s = gsofa.analyze(sp.csr_array(sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(300, 300))), "amd")
     fig = s.tree(most=50)
-    assert "columns left out" in fig.axes[0].get_title(loc="left")
+    assert "the lowest" in fig.axes[0].get_title(loc="left") and len(fig.axes[0].collections[0].get_segments()) <= 50
+
+
+def test_isolated_columns_are_no_part_of_the_tree():
+    chain = sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(5, 5))
+    fig = gsofa.analyze(sp.csr_array(sp.block_diag((chain, sp.eye(40)))), "natural").tree()
+    assert fig.axes[0].get_title(loc="left").endswith("height 5 of 45 columns; 40 isolated left out")
+    assert len(fig.axes[0].collections[0].get_segments()) == 4 and len(fig.axes[0].lines[0].get_xdata()) == 1
+
+
+def test_legends_do_not_cover_what_is_drawn(s):
+    for fig in (s.profiles(), s.spy(), pictures.compare(s, s)):
+        fig.canvas.draw()
+        legends = [x for x in (*fig.legends, *(ax.get_legend() for ax in fig.axes)) if x is not None]
+        assert legends
+        for x in legends:
+            for ax in fig.axes:
+                assert not x.get_window_extent().overlaps(ax.get_window_extent())
+                assert not x.get_window_extent().overlaps(ax._left_title.get_window_extent()) or not ax._left_title.get_text()
 
 
 def show(*arguments):
