@@ -28,3 +28,10 @@ GSOFA_METIS_EXPORT int METIS_SetDefaultOptions(idx_t* options);
 
 /// free().
 GSOFA_METIS_EXPORT int METIS_Free(void* block);
+
+/// METIS_NodeND of the METIS inside CHOLMOD 4 and later, which has indices of 64 bits in every
+/// build. Both libraries define it.
+GSOFA_METIS_EXPORT int SuiteSparse_metis_METIS_NodeND(std::int64_t* nvtxs, std::int64_t* xadj,
+                                                      std::int64_t* adjncy, std::int64_t* vwgt,
+                                                      std::int64_t* options, std::int64_t* perm,
+                                                      std::int64_t* iperm);

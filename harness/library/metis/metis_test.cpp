@@ -381,7 +381,7 @@ TEST_CASE("what the environment says") {
         }) == "gsofa: METIS_NodeND: GSOFA_METIS is off, and there is no other METIS to call\n");
 }
 
-TEST_CASE("a program's own names by Fortran") {
+TEST_CASE("the names of Fortran and of the METIS inside CHOLMOD") {
   test_graph g = grid(9, 7);
   const answer expected = nodend(g);
   for (const char* name : {"METIS_NODEND", "metis_nodend", "metis_nodend_", "metis_nodend__"}) {
@@ -395,6 +395,15 @@ TEST_CASE("a program's own names by Fortran") {
     CHECK(out == expected);
   }
   CHECK(METIS_Free(std::malloc(8)) == ok);
+  // CHOLMOD's own METIS has indices of 64 bits.
+  std::vector<std::int64_t> xadj(g.xadj.begin(), g.xadj.end());
+  std::vector<std::int64_t> adjncy(g.adjncy.begin(), g.adjncy.end());
+  std::vector<std::int64_t> perm(63), iperm(63);
+  std::int64_t n = 63;
+  CHECK(SuiteSparse_metis_METIS_NodeND(&n, xadj.data(), adjncy.data(), nullptr, nullptr,
+                                       perm.data(), iperm.data()) == ok);
+  CHECK(std::ranges::equal(perm, expected.perm));
+  CHECK(std::ranges::equal(iperm, expected.iperm));
 }
 
 #ifdef GSOFA_FAILING_MALLOC

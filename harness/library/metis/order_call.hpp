@@ -1,0 +1,181 @@
+#pragma once
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gsofa/gsofa.hpp"
+#include "harness/library/metis/call_graph.hpp"
+#include "harness/library/metis/settings.hpp"
+
+namespace gsofa::metis_abi {
+
+/// Status of METIS's functions.
+inline constexpr int metis_ok = 1, metis_error_input = -2, metis_error_memory = -3,
+                     metis_error = -4;
+
+/// The function that the loader would have found without this library; null if there is none.
+template <class Function>
+Function* next_in_line(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+/// Whether the next METIS has indices of another width: its METIS_SetDefaultOptions, called by
+/// `name`, fills option_count of them.
+template <class Index>
+bool next_has_other_width(const char* name) {
+  const auto set_defaults = next_in_line<int(std::int32_t*)>(name);
+  if (set_defaults == nullptr) return false;
+  constexpr std::int32_t untouched = 0x5a5a5a5a;
+  alignas(std::int64_t) std::array<std::int32_t, 2 * option_count> options{};
+  options.fill(untouched);
+  set_defaults(options.data());
+  return (options[option_count] == untouched) != (sizeof(Index) == sizeof(std::int32_t));
+}
+
+/// One call: its graph and where the order goes.
+template <class Index>
+struct order_call {
+  const char* name;                 ///< of the function
+  const char* set_default_options;  ///< name of that METIS's METIS_SetDefaultOptions
+  call_arguments<Index> arguments;
+  Index* perm;
+  Index* iperm;
+  int tree_levels = 0;
+  Index* sizes = nullptr;
+
+  [[nodiscard]] bool is_valid() const {
+    return is_graph(arguments) && (arguments.n == 0 || (perm != nullptr && iperm != nullptr));
+  }
+};
+
+template <class Index>
+void say_ignored_options(const order_call<Index>& c) {
+  const Index* const options = c.arguments.options;
+  if (options == nullptr) return;
+  std::string ignored;
+  for (std::size_t k = 0; k < option_count; ++k) {
+    const bool known = k == numbering_5_1 || k == numbering_5_2 || k == seed_5_1;
+    if (known || options[k] == -1) continue;
+    ignored += " " + std::to_string(k) + "=" + std::to_string(options[k]);
+  }
+  if (ignored.empty()) return;
+  static std::atomic_flag said;
+  if (!said.test_and_set()) say(std::string(c.name) + " ignores options of METIS:" + ignored);
+}
+
+/// The order of the plan; the default order on the host if this build or this machine lacks that
+/// order. Throws as order() does.
+template <class Index>
+pattern_order find_order(const order_call<Index>& c, const call_graph<Index>& g, const settings& s,
+                         order_options o) {
+  try {
+    return order(g.view(), o);
+  } catch (const analysis_error& e) {
+    const bool is_of_host = o.device == compute_device::cpu;
+    if (o.method == order_method::nested_dissection) throw;
+    if (is_of_host && e.kind() == failure::out_of_memory) throw;
+    if (s.method) say_once(std::string(c.name) + ": " + e.what() + ": the default order is used");
+  }
+  o.method = order_method::nested_dissection;
+  o.device = compute_device::cpu;
+  return order(g.view(), o);
+}
+
+/// METIS writes the sum of the weights of each node, and no sizes of a tree of one node.
+template <class Index>
+void write_sizes(const order_call<Index>& c, const pattern_order& o) {
+  if (c.tree_levels <= 1) return;
+  // The nodes in the order of their vertices: left subtree, right subtree, separator.
+  std::size_t next = 0;
+  const auto visit = [&](const auto& self, std::size_t depth, std::size_t k) -> void {
+    const auto levels = static_cast<std::size_t>(c.tree_levels);
+    if (depth + 1 < levels) {
+      self(self, depth + 1, 2 * k);
+      self(self, depth + 1, 2 * k + 1);
+    }
+    const std::size_t node = (std::size_t{1} << levels) - (std::size_t{2} << depth) + k;
+    const auto vertices = static_cast<std::size_t>(o.tree_sizes[node]);
+    c.sizes[node] = 0;
+    for (const std::size_t end = next + vertices; next < end; ++next) {
+      const Index* const weight = c.arguments.vwgt;
+      c.sizes[node] += weight == nullptr ? 1 : weight[o.permutation[next]];
+    }
+  };
+  visit(visit, 0, 0);
+}
+
+template <class Index>
+void write_order(const order_call<Index>& c, const pattern_order& o) {
+  const Index base = numbering(c.arguments.options);
+  for (std::size_t k = 0; k < o.permutation.size(); ++k) {
+    const Index vertex = o.permutation[k];
+    c.perm[k] = vertex + base;
+    c.iperm[vertex] = static_cast<Index>(k) + base;
+  }
+  if (c.sizes != nullptr) write_sizes(c, o);
+}
+
+template <class Index>
+void order_graph(const order_call<Index>& c, const settings& s) {
+  const auto begin = std::chrono::steady_clock::now();
+  const call_graph<Index> g(c.arguments);
+  const std::vector<std::int32_t> weights = order_weights(c.arguments);
+  const order_plan plan = plan_for(s, g.entries(), !weights.empty());
+  order_options o;
+  o.method = plan.method;
+  o.device = plan.device;
+  o.threads = plan.threads;
+  o.weights = weights;
+  o.seed = seed(c.arguments.options);
+  o.tree_levels = c.tree_levels;
+  o.layout = tree_layout::nested;
+  const pattern_order found = find_order(c, g, s, o);
+  write_order(c, found);
+  if (!s.verbose) return;
+  say_ignored_options(c);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  std::array<char, 256> line{};
+  std::snprintf(line.data(), line.size(), "%s: n %lld, %lld entries%s, %s, %s, threads %d, %.3g s",
+                c.name, static_cast<long long>(c.arguments.n), static_cast<long long>(g.entries()),
+                weights.empty() ? "" : ", weights", found.method.c_str(),
+                found.method.starts_with("gpu_") ? "gpu" : "cpu", o.threads, taken.count());
+  say(line.data());
+}
+
+/// The status of a call. `original` calls the next METIS with the caller's arguments, or is null.
+template <class Index, class Original>
+int run(const order_call<Index>& c, bool has_original, const Original& original) noexcept {
+  try {
+    const settings s = read_settings();
+    if (s.off || next_has_other_width<Index>(c.set_default_options) || !c.is_valid()) {
+      if (has_original) return original();
+      say_once(std::string(c.name) + ": " + (s.off ? "GSOFA_METIS is off" : "no graph") +
+               ", and there is no other METIS to call");
+      return metis_error_input;
+    }
+    order_graph(c, s);
+    return metis_ok;
+  } catch (const std::bad_alloc&) {
+    return metis_error_memory;
+  } catch (const analysis_error& e) {
+    if (e.kind() == failure::out_of_memory) return metis_error_memory;
+    std::fprintf(stderr, "gsofa: %s: %s\n", c.name, e.what());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "gsofa: %s: %s\n", c.name, e.what());
+  }
+  return metis_error;
+}
+
+}  // namespace gsofa::metis_abi
