@@ -1,7 +1,7 @@
 // libgsofa_metis and libgsofa_metis64 as a program has them that links them before METIS. Compiled
 // once for each width of idx_t (GSOFA_METIS_INDEX_BITS). The suites run in processes of their own:
-// `alone` without another METIS, `next` with a METIS of this width behind the drop-in, `other` with
-// one of the other width (GSOFA_NEXT_METIS, GSOFA_OTHER_METIS).
+// `alone` without another METIS, `next` with a METIS of this width behind the drop-in, `local` with
+// one that only a plugin sees, `other` with one of the other width.
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -504,6 +504,35 @@ TEST_CASE("METIS_NodeNDP of METIS has that tree too") {
     CHECK(crossing_entries(g, weighted, weights) == 0);
   }
 }
+
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("local");
+
+#ifdef GSOFA_LOCAL_CALLER
+TEST_CASE("a plugin's own METIS is found, as of a module of Python") {
+  void* const plugin = dlopen(GSOFA_LOCAL_CALLER, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(plugin != nullptr);
+  const auto call = reinterpret_cast<int (*)(idx_t*, idx_t*, idx_t*, idx_t*, idx_t*, idx_t*)>(
+      dlsym(plugin, "call_nodend"));
+  REQUIRE((call != nullptr));
+  const auto order = [&] {
+    test_graph g = grid(25, 25);
+    idx_t n = g.n();
+    std::array<idx_t, 40> options{};
+    answer out = empty_answer(g);
+    out.status =
+        call(&n, g.xadj.data(), g.adjncy.data(), options.data(), out.perm.data(), out.iperm.data());
+    CHECK(options[39] == -1);
+    return out;
+  };
+  CHECK(order() == nodend(grid(25, 25)));
+  const environment off("GSOFA_METIS", "off");
+  CHECK(nodend(grid(25, 25)).status == error_input);
+  const answer original = order();
+  CHECK(is_order(original));
+}
+#endif
 
 TEST_SUITE_END();
 

@@ -29,17 +29,17 @@ using namespace gsofa::metis_abi;
 namespace {
 
 template <class Index>
-int nodend(const char* name, const char* set_default_options, Index* nvtxs, Index* xadj,
-           Index* adjncy, Index* vwgt, Index* options, Index* perm, Index* iperm) {
+int nodend(const next_metis& next, const char* name, const char* set_default_options, Index* nvtxs,
+           Index* xadj, Index* adjncy, Index* vwgt, Index* options, Index* perm, Index* iperm) {
   const auto original =
-      next_in_line<int(Index*, Index*, Index*, Index*, Index*, Index*, Index*)>(name);
+      next.find<int(Index*, Index*, Index*, Index*, Index*, Index*, Index*)>(name);
   const order_call<Index> call{
       .name = name,
       .set_default_options = set_default_options,
       .arguments = {nvtxs == nullptr ? -1 : *nvtxs, xadj, adjncy, vwgt, options},
       .perm = perm,
       .iperm = iperm};
-  return run(call, original != nullptr,
+  return run(call, next, original != nullptr,
              [&] { return original(nvtxs, xadj, adjncy, vwgt, options, perm, iperm); });
 }
 
@@ -47,22 +47,24 @@ int nodend(const char* name, const char* set_default_options, Index* nvtxs, Inde
 
 int METIS_NodeND(idx_t* nvtxs, idx_t* xadj, idx_t* adjncy, idx_t* vwgt, idx_t* options, idx_t* perm,
                  idx_t* iperm) {
-  return nodend("METIS_NodeND", "METIS_SetDefaultOptions", nvtxs, xadj, adjncy, vwgt, options, perm,
-                iperm);
+  return nodend(next_metis(__builtin_return_address(0)), "METIS_NodeND", "METIS_SetDefaultOptions",
+                nvtxs, xadj, adjncy, vwgt, options, perm, iperm);
 }
 
 int SuiteSparse_metis_METIS_NodeND(std::int64_t* nvtxs, std::int64_t* xadj, std::int64_t* adjncy,
                                    std::int64_t* vwgt, std::int64_t* options, std::int64_t* perm,
                                    std::int64_t* iperm) {
-  return nodend("SuiteSparse_metis_METIS_NodeND", "SuiteSparse_metis_METIS_SetDefaultOptions",
-                nvtxs, xadj, adjncy, vwgt, options, perm, iperm);
+  return nodend(next_metis(__builtin_return_address(0)), "SuiteSparse_metis_METIS_NodeND",
+                "SuiteSparse_metis_METIS_SetDefaultOptions", nvtxs, xadj, adjncy, vwgt, options,
+                perm, iperm);
 }
 
 // METIS numbers the vertices from 0 here, whatever the options say, and its tree is that of a power
 // of two: other arguments are left to the next METIS.
 int METIS_NodeNDP(idx_t nvtxs, idx_t* xadj, idx_t* adjncy, idx_t* vwgt, idx_t npes, idx_t* options,
                   idx_t* perm, idx_t* iperm, idx_t* sizes) {
-  const auto original = next_in_line<decltype(METIS_NodeNDP)>("METIS_NodeNDP");
+  const next_metis next(__builtin_return_address(0));
+  const auto original = next.find<decltype(METIS_NodeNDP)>("METIS_NodeNDP");
   const auto parts = static_cast<std::uint64_t>(std::max<idx_t>(npes, 0));
   const int levels = static_cast<int>(std::bit_width(parts));
   const bool has_tree = std::has_single_bit(parts) && levels <= gsofa::most_tree_levels &&
@@ -74,20 +76,22 @@ int METIS_NodeNDP(idx_t nvtxs, idx_t* xadj, idx_t* adjncy, idx_t* vwgt, idx_t np
                                .iperm = iperm,
                                .tree_levels = levels,
                                .sizes = sizes};
-  return run(call, original != nullptr, [&] {
+  return run(call, next, original != nullptr, [&] {
     return original(nvtxs, xadj, adjncy, vwgt, npes, options, perm, iperm, sizes);
   });
 }
 
 int METIS_SetDefaultOptions(idx_t* options) {
-  const auto original = next_in_line<decltype(METIS_SetDefaultOptions)>("METIS_SetDefaultOptions");
+  const next_metis next(__builtin_return_address(0));
+  const auto original = next.find<decltype(METIS_SetDefaultOptions)>("METIS_SetDefaultOptions");
   if (original != nullptr) return original(options);
   std::fill_n(options, option_count, idx_t{-1});
   return metis_ok;
 }
 
 int METIS_Free(void* block) {
-  const auto original = next_in_line<decltype(METIS_Free)>("METIS_Free");
+  const next_metis next(__builtin_return_address(0));
+  const auto original = next.find<decltype(METIS_Free)>("METIS_Free");
   if (original != nullptr) return original(block);
   std::free(block);
   return metis_ok;

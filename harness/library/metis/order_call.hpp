@@ -1,7 +1,5 @@
 #pragma once
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,7 +10,6 @@
 #include <exception>
 #include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gsofa/gsofa.hpp"
@@ -25,17 +22,30 @@ namespace gsofa::metis_abi {
 inline constexpr int metis_ok = 1, metis_error_input = -2, metis_error_memory = -3,
                      metis_error = -4;
 
-/// The function that the loader would have found without this library; null if there is none.
-template <class Function>
-Function* next_in_line(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
+/// A METIS that a caller would have called without this library.
+class next_metis {
+ public:
+  /// `caller`: an address of the code that calls.
+  explicit next_metis(const void* caller) : caller_(caller) {}
+
+  /// The function behind this library in the order of the loader's search or, for a caller that was
+  /// loaded with a scope of its own, in that scope; null if there is none.
+  template <class Function>
+  [[nodiscard]] Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(address_of(name));
+  }
+
+ private:
+  [[nodiscard]] void* address_of(const char* name) const;
+
+  const void* caller_;
+};
 
 /// Whether the next METIS has indices of another width: its METIS_SetDefaultOptions, called by
 /// `name`, fills option_count of them.
 template <class Index>
-bool next_has_other_width(const char* name) {
-  const auto set_defaults = next_in_line<int(std::int32_t*)>(name);
+bool has_other_width(const next_metis& next, const char* name) {
+  const auto set_defaults = next.find<int(std::int32_t*)>(name);
   if (set_defaults == nullptr) return false;
   constexpr std::int32_t untouched = 0x5a5a5a5a;
   alignas(std::int64_t) std::array<std::int32_t, 2 * option_count> options{};
@@ -156,10 +166,11 @@ void order_graph(const order_call<Index>& c, const settings& s) {
 
 /// The status of a call. `original` calls the next METIS with the caller's arguments, or is null.
 template <class Index, class Original>
-int run(const order_call<Index>& c, bool has_original, const Original& original) noexcept {
+int run(const order_call<Index>& c, const next_metis& next, bool has_original,
+        const Original& original) noexcept {
   try {
     const settings s = read_settings();
-    if (s.off || next_has_other_width<Index>(c.set_default_options) || !c.is_valid()) {
+    if (s.off || has_other_width<Index>(next, c.set_default_options) || !c.is_valid()) {
       if (has_original) return original();
       say_once(std::string(c.name) + ": " + (s.off ? "GSOFA_METIS is off" : "no graph") +
                ", and there is no other METIS to call");
