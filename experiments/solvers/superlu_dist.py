@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Whole solves by SuperLU_DIST alone and with libgsofa's order and symbolic factorization, alternately, on the same ranks.
 
-  superlu_dist.py --build FOLDER [--with own,automatic] [--ranks 1,2,4] [--repeat 3] [--steps 1] [--out FILE.jsonl] MATRIX...
+  superlu_dist.py --build FOLDER [--with own,default] [--ranks 1,2,4] [--repeat 3] [--steps 1] [--out FILE.jsonl] MATRIX...
 
 MATRIX is a Matrix Market file or gen:SPEC. --with lists what runs: `own` (SuperLU_DIST alone), `symbolic` (SuperLU_DIST's order,
-libgsofa's symbolic factorization), or a value of GSOFA_ORDER (harness/library/superlu/README.md). The program is the same in all:
-the loader finds libgsofa's routines first, or does not. For each matrix and number of ranks one line per entry of --with: the times
+libgsofa's symbolic factorization), `default` (both of libgsofa), or a value of GSOFA_ORDER (harness/library/superlu/README.md). The
+program is the same in all: the loader finds libgsofa's routines first, or does not. For each matrix and number of ranks one line per entry of --with: the times
 of the phases (medians over the repeats; with several steps the sum of all, the first with DOFACT, the others with SamePattern),
 the operations of the numeric factorization, and the total time of the first entry over this one's. --out appends every run as it
 ends. Exit status 1 if a solve fails, if a solution is further from that of the first entry than rounding explains (residuals and
@@ -38,7 +38,7 @@ def solve(program, library, ranks, how, matrix, solution, more):
         words.insert(1, "--allow-run-as-root")
     if how != "own":
         # Of the ranks alone: the launcher is no program of SuperLU_DIST.
-        for setting in (f"LD_PRELOAD={library}", "GSOFA_SUPERLU=verbose", f"GSOFA_ORDER={'off' if how == 'symbolic' else how}"):
+        for setting in (f"LD_PRELOAD={library}", "GSOFA_SUPERLU=verbose", "GSOFA_ORDER=" + {"symbolic": "off", "default": ""}.get(how, how)):
             words += ["-x", setting]
     words += [str(program), matrix, "--rows", str(rows), "--columns", str(columns), "--solution", str(solution), *more]
     done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
@@ -111,7 +111,7 @@ def measure(matrix, count, args, tools, out):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", required=True, type=Path)
-    p.add_argument("--with", dest="entries", default="own,automatic", help="what runs, with commas; the others are compared with the first")
+    p.add_argument("--with", dest="entries", default="own,default", help="what runs, with commas; the others are compared with the first")
     p.add_argument("--ranks", default="1,2,4", help="numbers of ranks (1, 2, 4, 8 or 16), with commas")
     p.add_argument("--repeat", type=int, default=3)
     p.add_argument("--steps", type=int, default=1)

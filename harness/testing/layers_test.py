@@ -57,6 +57,7 @@ EXCEPTIONS = {
     (SYMBFACT, "common/matrix_file.hpp"): "real matrices, prepared as pdgssvx prepares them",
     (SYMBFACT, "common/preprocess.hpp"): "the same",
     (SYMBFACT, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
+    (PERM_C, "common/generators.hpp"): "grids of any size",
     (PERM_C, "common/preprocess.hpp"): "patterns prepared as pdgssvx prepares them",
     (PERM_C, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
     ("experiments/batches/batch_times.cpp", "common/generators.hpp"): "batches of any size",

@@ -36,8 +36,13 @@ namespace {
 
 using order_routine = decltype(&get_perm_c_dist);
 
-// $GSOFA_ORDER; no value: SuperLU_DIST's own.
-std::optional<order_method> method_of_setting() {
+// How libgsofa orders.
+struct choice {
+  bool ours = true;
+  std::optional<order_method> method{};  // no value: order_for_one_solve()
+};
+
+choice choice_of_setting() {
   constexpr std::array<std::pair<std::string_view, order_method>, 7> methods{{
       {"automatic", order_method::automatic},
       {"nested_dissection", order_method::nested_dissection},
@@ -48,11 +53,11 @@ std::optional<order_method> method_of_setting() {
       {"gpu_nested_dissection", order_method::gpu_nested_dissection},
   }};
   const std::string_view name = setting("GSOFA_ORDER");
-  if (name == "off") return std::nullopt;
-  if (name.empty()) return order_method::automatic;
+  if (name == "off") return {.ours = false};
+  if (name.empty()) return {};
   std::string known = "off";
   for (const auto& [known_name, method] : methods) {
-    if (name == known_name) return method;
+    if (name == known_name) return {.method = method};
     known += ", " + std::string(known_name);
   }
   throw invalid_input("GSOFA_ORDER is '" + std::string(name) + "': one of " + known);
@@ -84,19 +89,40 @@ std::int64_t entries_of(const SuperMatrix& a) {
 
 // A process that uses a device for the first time creates a CUDA context, which takes longer than
 // ordering a smaller matrix on the host. Nodes may differ in their devices.
-bool may_use_device(const SuperMatrix& a, order_method method) {
+bool may_use_device(const SuperMatrix& a, const choice& c) {
   constexpr std::int64_t least_entries = 4'000'000;
   const job_size size = size_of_job();
-  return method == order_method::automatic && entries_of(a) >= least_entries &&
-         size.of_node == size.of_job;
+  return c.method.value_or(order_method::automatic) == order_method::automatic &&
+         entries_of(a) >= least_entries && size.of_node == size.of_job;
 }
 
-pattern_order ordered(const SuperMatrix& a, order_method method, int threads) {
+// Minimum fill, or nested dissection where the operations that it saves take longer than the
+// dissection itself. It saves about half of the operations at most, and takes as long as about
+// 5,000 operations for each row and entry (variants/orderings/tournament.cpp).
+pattern_order order_for_one_solve(const csc_view& a, order_options o) {
+  analysis_options fill;
+  fill.device = compute_device::cpu;
+  fill.threads = o.threads;
+  fill.match = false;
+  fill.order = order_method::amf;
+  fill_estimate found = estimate(a, fill);
+  const double dissection = 5000 * (static_cast<double>(a.row_idx.size()) + a.n);
+  if (found.flops / 2 <= dissection) {
+    pattern_order out;
+    out.permutation = std::move(found.permutation);
+    out.method = "amf";
+    return out;
+  }
+  o.method = order_method::nested_dissection;
+  return order(a, o);
+}
+
+pattern_order ordered(const SuperMatrix& a, const choice& c, int threads) {
   const columns_of_a columns(a);
   const csc_view view{static_cast<std::int32_t>(a.ncol), columns.col_ptr, columns.row_idx};
   order_options o;
   o.threads = threads;
-  if (may_use_device(a, method)) {
+  if (may_use_device(a, c)) {
     try {
       o.method = order_method::gpu_nested_dissection;
       return order(view, o);
@@ -105,17 +131,17 @@ pattern_order ordered(const SuperMatrix& a, order_method method, int threads) {
       if (e.kind() != failure::unavailable && !decides_alone) throw;
     }
   }
-  o.method = method;
-  if (method != order_method::gpu_nested_dissection) o.device = compute_device::cpu;
-  return order(view, o);
+  o.method = c.method.value_or(order_method::nested_dissection);
+  if (o.method != order_method::gpu_nested_dissection) o.device = compute_device::cpu;
+  return c.method ? order(view, o) : order_for_one_solve(view, o);
 }
 
-std::shared_ptr<const column_order> found_order(const SuperMatrix& a, order_method method,
+std::shared_ptr<const column_order> found_order(const SuperMatrix& a, const choice& c,
                                                 std::uint64_t key,
                                                 const std::vector<helper>& helpers) {
   const lent_processors lent(helpers);
   const int threads = threads_for(entries_of(a), lent.threads());
-  pattern_order found = ordered(a, method, threads);
+  pattern_order found = ordered(a, c, threads);
   std::string how = found.method.substr(0, 100) + ", threads " + std::to_string(threads);
   if (!helpers.empty()) how += ", for " + std::to_string(1 + helpers.size()) + " processes";
   return std::make_shared<const column_order>(
@@ -131,25 +157,25 @@ class node_order {
     const char* from;
   };
 
-  answer find(const SuperMatrix& a, order_method method) {
+  answer find(const SuperMatrix& a, const choice& c) {
     const std::scoped_lock lock(mutex_);
     share_.reset();
     const std::uint64_t key = key_of(a, setting("GSOFA_ORDER"));
     const int others = size_of_job().of_node - 1;
-    if (others == 0 || !shares(entries_of(a))) return {found_order(a, method, key, {}), ""};
+    if (others == 0 || !shares(entries_of(a))) return {found_order(a, c, key, {}), ""};
     const std::string name =
         "gsofa.order." + std::to_string(geteuid()) + "." + std::to_string(key) + "." + job();
     auto share = std::make_unique<node_share>(name, others, own_processors(), limits_of_waiting());
     if (!share->finds()) {
       auto given = order_of_memory(share->wait(), key, static_cast<std::size_t>(a.ncol));
-      if (!given && may_use_device(a, method)) {
+      if (!given && may_use_device(a, c)) {
         throw std::runtime_error("the process that orders for this node sent no order");
       }
-      if (!given) return {found_order(a, method, key, {}), ""};
+      if (!given) return {found_order(a, c, key, {}), ""};
       return {std::make_shared<const column_order>(std::move(*given)), ", by another process"};
     }
     const auto helpers = share->helpers(std::chrono::microseconds(200), patience(entries_of(a)));
-    const auto result = found_order(a, method, key, helpers);
+    const auto result = found_order(a, c, key, helpers);
     share->give([result](auto& still_working) { return to_memory(*result, still_working); });
     share_ = std::move(share);
     return {result, ""};
@@ -170,9 +196,9 @@ void order_by_gsofa(order_routine original, int pnum, int ispec, SuperMatrix* a,
                     column_index* perm_c) {
   try {
     const call_mode mode = mode_of_calls();
-    const auto method = method_of_setting();
+    const choice c = choice_of_setting();
     const bool of_sum = ispec == METIS_AT_PLUS_A || ispec == MMD_AT_PLUS_A;
-    if (mode == call_mode::off || !method || !is_ours(of_sum, *a)) {
+    if (mode == call_mode::off || !c.ours || !is_ours(of_sum, *a)) {
       if (original == nullptr) {
         throw invalid_input("get_perm_c_dist of SuperLU_DIST is not there");
       }
@@ -180,7 +206,7 @@ void order_by_gsofa(order_routine original, int pnum, int ispec, SuperMatrix* a,
     }
     static node_order shared;
     const auto begin = std::chrono::steady_clock::now();
-    const auto [found, from] = shared.find(*a, *method);
+    const auto [found, from] = shared.find(*a, c);
     for (std::size_t k = 0; k < found->permutation.size(); ++k) {
       perm_c[found->permutation[k]] = static_cast<column_index>(k);
     }
