@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,42 +51,60 @@ compute_device device_of(const std::string& name) {
                          : compute_device::automatic;
 }
 
-// Options from a dict that names the members that differ from the defaults of the library. The
-// permutation lives as long as this object.
+// Options from a dict that names the members that differ from the defaults of the library. Arrays
+// live as long as this object.
+template <class Options>
 class call_options {
  public:
   explicit call_options(const nb::dict& from) : from_(from) {
     std::string order = "automatic", device = "automatic";
-    get("order", order);
-    get("device", device);
-    o_.order = order_of(order);
+    take("order", order);
+    take("device", device);
+    take("permutation", permutation_);
     o_.device = device_of(device);
-    get("permutation", permutation_);
     o_.permutation = {permutation_.data(), permutation_.size()};
-    get("variant", o_.variant);
-    get("threads", o_.threads);
-    get("memory_budget_mb", o_.memory_budget_mb);
-    get("match", o_.match);
-    get("factors", o_.factors);
-    get("supernodes", o_.supernodes);
-    get("chunk_size", o_.chunk_size);
-    get("supernodal", o_.supernodal);
-    get("most_columns", o_.most_columns);
-    get("relax", o_.relax);
-    get("tree", o_.tree);
-    get("masks", o_.masks);
+    take("threads", o_.threads);
+    if constexpr (std::is_same_v<Options, order_options>) {
+      o_.method = order_of(order);
+      take_order_options();
+    } else {
+      o_.order = order_of(order);
+      take_analysis_options();
+    }
   }
-  [[nodiscard]] const analysis_options& get() const { return o_; }
+  [[nodiscard]] const Options& get() const { return o_; }
 
  private:
   template <class T>
-  void get(const char* name, T& value) {
+  void take(const char* name, T& value) {
     if (from_.contains(name)) value = nb::cast<T>(from_[name]);
+  }
+  void take_order_options() {
+    bool nested = false;
+    take("nested", nested);
+    o_.layout = nested ? tree_layout::nested : tree_layout::by_level;
+    take("weights", weights_);
+    o_.weights = {weights_.data(), weights_.size()};
+    take("seed", o_.seed);
+    take("tree_levels", o_.tree_levels);
+  }
+  void take_analysis_options() {
+    take("variant", o_.variant);
+    take("memory_budget_mb", o_.memory_budget_mb);
+    take("match", o_.match);
+    take("factors", o_.factors);
+    take("supernodes", o_.supernodes);
+    take("chunk_size", o_.chunk_size);
+    take("supernodal", o_.supernodal);
+    take("most_columns", o_.most_columns);
+    take("relax", o_.relax);
+    take("tree", o_.tree);
+    take("masks", o_.masks);
   }
 
   const nb::dict& from_;
-  input<std::int32_t> permutation_;
-  analysis_options o_;
+  input<std::int32_t> permutation_, weights_;
+  Options o_;
 };
 
 nb::tuple tuple_of(mask_factors& m) {
@@ -135,7 +154,7 @@ nb::dict dict_of(analysis&& f, const analysis_options& o) {
 nb::dict analyze(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
                  const nb::dict& options, const nb::object& progress) {
   const csr_view a = view_of(row_ptr, col_idx);
-  const call_options call(options);
+  const call_options<analysis_options> call(options);
   return dict_of(watched(call.get(), progress,
                          [&](const analysis_options& o) { return gsofa::analyze(a, o); }),
                  call.get());
@@ -168,7 +187,7 @@ auto with_device_rows(const nb::tuple& rows, const Use& use) {
 }
 
 nb::dict analyze_there(const nb::tuple& rows, const nb::dict& options, const nb::object& progress) {
-  const call_options call(options);
+  const call_options<analysis_options> call(options);
   return with_device_rows(rows, [&](const auto& a) {
     return dict_of(watched(call.get(), progress,
                            [&](const analysis_options& o) { return gsofa::analyze(a, o); }),
@@ -185,7 +204,7 @@ nb::list analyze_batch(const nb::list& patterns, const nb::dict& options,
     arrays.emplace_back(nb::cast<input<std::int64_t>>(p[0]), nb::cast<input<std::int32_t>>(p[1]));
     views.push_back(view_of(arrays.back().first, arrays.back().second));
   }
-  const call_options call(options);
+  const call_options<analysis_options> call(options);
   std::vector<std::unique_ptr<analysis>> found =
       watched(call.get(), progress, [&](const analysis_options& o) {
         std::vector<std::unique_ptr<analysis>> taken(views.size());
@@ -202,7 +221,7 @@ nb::list analyze_batch(const nb::list& patterns, const nb::dict& options,
 nb::dict estimate(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
                   const nb::dict& options, const nb::object& progress) {
   const csr_view a = view_of(row_ptr, col_idx);
-  fill_estimate e = watched(call_options(options).get(), progress,
+  fill_estimate e = watched(call_options<analysis_options>(options).get(), progress,
                             [&](const analysis_options& o) { return gsofa::estimate(a, o); });
   nb::dict out;
   out["permutation"] = array_of(std::move(e.permutation));
@@ -214,6 +233,26 @@ nb::dict estimate(const input<std::int64_t>& row_ptr, const input<std::int32_t>&
   out["result_bytes"] = e.result_bytes;
   out["working_bytes"] = e.working_bytes;
   return out;
+}
+
+// The order, the sizes of the nodes of its separator tree, its name.
+nb::tuple tuple_of(pattern_order&& o) {
+  return nb::make_tuple(array_of(std::move(o.permutation)), array_of(std::move(o.tree_sizes)),
+                        o.method);
+}
+
+nb::tuple order(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
+                const nb::dict& options, const nb::object& progress) {
+  const csr_view a = view_of(row_ptr, col_idx);
+  return tuple_of(watched(call_options<order_options>(options).get(), progress,
+                          [&](const order_options& o) { return gsofa::order(a, o); }));
+}
+
+nb::tuple order_there(const nb::tuple& rows, const nb::dict& options, const nb::object& progress) {
+  return with_device_rows(rows, [&](const auto& a) {
+    return tuple_of(watched(call_options<order_options>(options).get(), progress,
+                            [&](const order_options& o) { return gsofa::order(a, o); }));
+  });
 }
 
 nb::dict profile(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
@@ -394,6 +433,8 @@ NB_MODULE(_core, m) {
   m.def("analyze_there", analyze_there, "rows"_a, "options"_a, "progress"_a.none());
   m.def("analyze_batch", analyze_batch, "patterns"_a, "options"_a, "progress"_a.none());
   m.def("estimate", estimate, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
+  m.def("order", order, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
+  m.def("order_there", order_there, "rows"_a, "options"_a, "progress"_a.none());
   m.def("profile", profile, "row_ptr"_a, "col_idx"_a, "cells"_a, "threads"_a, "progress"_a.none());
   m.def("levels", levels, "parent"_a);
   m.def("permuted", permuted, "row_ptr"_a, "col_idx"_a, "row_order"_a, "col_order"_a,

@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from . import _core
-from ._arguments import Int32Array, Matrix, Ordering, Progress, analysis_options, callable_or_none, one_of
-from ._pattern import canonical, check_shape, csr_of, is_of_cupy, pattern_of, pattern_of_rows, rows_of, rows_on_device
+from ._arguments import (DEVICES, Int32Array, Matrix, Ordering, Progress, analysis_options, callable_or_none, one_of,
+                         ordering_options, whole)
+from ._pattern import (canonical, check_shape, csr_of, is_of_cupy, narrowed, pattern_of, pattern_of_rows, rows_of,
+                       rows_on_device)
 from ._symbolic import Symbolic
 from .errors import InvalidInput
 
@@ -131,15 +134,62 @@ def has_device():
     return any(v.name == "gpu_bitmap_panels" and not v.unavailable for v in variants())
 
 
-def order(a: Matrix, ordering: Ordering = "automatic", *, threads: int = 0, progress: Progress = None) -> Int32Array:
-    """The permutation of an ordering: the old index of each new position, postordered unless it is natural. Rows that have no
-    diagonal entry stay where they are. Arguments as of analyze().
+def order(a: Matrix, ordering: Ordering = "automatic", *, device: str = "automatic", threads: int = 0,
+          weights: ArrayLike | None = None, seed: int = -1, stream: Any = None, progress: Progress = None) -> Int32Array:
+    """A fill-reducing ordering of A + A^T alone, without a symbolic factorization: the old index of each new position. No rows
+    are matched, and the diagonal does not count. The fill is that of analyze() with the same ordering; the permutation is not
+    postordered.
+
+    a, ordering, device, threads, stream, progress: as of analyze(). A GPU computes "automatic" from 20,000 rows on and
+    "gpu_nested_dissection"; a matrix in device memory is copied to the host.
+    weights: of each vertex, 1 or more: nested dissection on the host with separators of small weight, with the orderings
+    "automatic" and "cpu_nested_dissection" only. seed: of the search; -1: the default of the ordering.
 
     >>> import scipy.sparse as sp
     >>> sorted(order(sp.eye(3), "amd").tolist())
     [0, 1, 2]
     """
-    return analyze(a, ordering, threads=threads, match=False, device="cpu", progress=progress).perm_c
+    return ordered(a, ordering, device, threads, weights, seed, stream, progress)[0]
+
+
+class SeparatorTree(NamedTuple):
+    """A full binary tree of nested dissection: separators, with domains in the leaves. No entry of A + A^T joins the two
+    subtrees of a node."""
+
+    permutation: Int32Array  # the old index of each new position
+    sizes: Int32Array  # vertices of each node, by level from the deepest to the root, each level from left to right
+    ordering: str  # its name
+
+
+def separator_tree(a: Matrix, levels: int, ordering: Ordering = "automatic", *, layout: str = "by_level",
+                   device: str = "automatic", threads: int = 0, weights: ArrayLike | None = None, seed: int = -1,
+                   stream: Any = None, progress: Progress = None) -> SeparatorTree:
+    """An ordering with its separator tree of 2^levels - 1 nodes, as cuDSS and METIS_NodeNDP have it; nodes may be empty.
+    layout: the position of the nodes in the permutation: "by_level" (the deepest level from left to right, the level above,
+    ..., the root; cuDSS) or "nested" (left subtree, right subtree, separator; METIS). Other arguments as of order().
+
+    >>> import scipy.sparse as sp
+    >>> chain = sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(7, 7))
+    >>> tree = separator_tree(chain, 2, "cpu_nested_dissection")
+    >>> tree.sizes.size, int(tree.sizes.sum())
+    (3, 7)
+    """
+    return SeparatorTree(*ordered(a, ordering, device, threads, weights, seed, stream, progress,
+                                  tree_levels=whole(levels, "levels", 1, 24),
+                                  nested=one_of(layout, "layout", ("by_level", "nested")) == "nested"))
+
+
+def ordered(a, ordering, device, threads, weights, seed, stream, progress, **tree):
+    """(permutation, sizes of the nodes of its tree, name) of an ordering."""
+    options = {**ordering_options(ordering), "device": one_of(device, "device", DEVICES), "threads": whole(threads, "threads", 0),
+               "seed": whole(seed, "seed", -1, 2**63 - 1), **tree}
+    if weights is not None:
+        options["weights"] = _core.frozen(narrowed(weights, "weights"))
+    callable_or_none(progress)
+    there = rows_on_device(a, stream) if options["device"] != "cpu" and has_device() else None
+    if there is not None:
+        return _core.order_there(there[:-1], options, progress)
+    return _core.order(*pattern_of(a), options, progress)
 
 
 class VariantInfo(NamedTuple):

@@ -91,7 +91,8 @@ def test_progress_is_called_and_what_it_raises_is_raised(name):
 
 
 def test_progress_must_be_callable():
-    for call in (gsofa.analyze, gsofa.estimate, gsofa.order, gsofa.symbfact, lambda a, **how: gsofa.analyze_batch([a], **how)):
+    for call in (gsofa.analyze, gsofa.estimate, gsofa.order, gsofa.symbfact,
+                 lambda a, **how: gsofa.separator_tree(a, 2, **how), lambda a, **how: gsofa.analyze_batch([a], **how)):
         with pytest.raises(gsofa.InvalidInput, match="progress"):
             call(sp.eye(3), progress=3)
 
@@ -254,7 +255,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 @pytest.mark.parametrize("what", ("gsofa.analyze(a, 'natural', progress=progress)",
-                                  "gsofa.analyze_batch([a, sp.eye(5)], 'natural', progress=progress)", "s.parent"))
+                                  "gsofa.analyze_batch([sp.eye(5), a], 'natural', threads=1, progress=progress)", "s.parent"))
 def test_progress_may_fork(what):
     """The analysis goes on in the parent alone."""
     done = run(PRELUDE + f"""

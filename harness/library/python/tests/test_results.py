@@ -122,10 +122,71 @@ def test_an_estimate_is_a_bound_that_symmetric_patterns_reach(a, ordering, symme
     assert gsofa.estimate(a, e.permutation, match=False).nnz == e.nnz and e.working_bytes >= 0
 
 
+@given(square(full_diagonal=True), st.sampled_from(("natural", "amd", "colamd", "cpu_nested_dissection", "tournament")))
+@settings(max_examples=40, deadline=None)
+def test_an_order_alone_has_the_fill_of_the_analysis(a, ordering):
+    a = sp.csr_array(a | a.T)
+    p = gsofa.order(a, ordering)
+    assert sorted(p) == list(range(a.shape[0])) and not p.flags.writeable
+    assert gsofa.analyze(a, p).nnz == gsofa.analyze(a, ordering).nnz
+    assert (gsofa.order(a, p) == p).all()
+
+
+def subtrees(sizes, levels, layout):
+    """(positions of a node, of its left subtree, of its right one) for each node above the leaves."""
+    level = [sizes[2**levels - 2**(d + 1):2**levels - 2**d] for d in range(levels)]  # level[0]: the root
+    spans, at = {}, 0
+    if layout == "by_level":
+        for d in reversed(range(levels)):
+            for k, size in enumerate(level[d]):
+                spans[d, k], at = set(range(at, at + size)), at + size
+    else:
+        def place(d, k):
+            nonlocal at
+            if d + 1 < levels:
+                place(d + 1, 2 * k)
+                place(d + 1, 2 * k + 1)
+            spans[d, k], at = set(range(at, at + level[d][k])), at + level[d][k]
+        place(0, 0)
+
+    def below(d, k):
+        return spans[d, k] | (below(d + 1, 2 * k) | below(d + 1, 2 * k + 1) if d + 1 < levels else set())
+    return [(below(d + 1, 2 * k), below(d + 1, 2 * k + 1)) for d in range(levels - 1) for k in range(2**d)]
+
+
+@pytest.mark.parametrize("layout", ("by_level", "nested"))
+@given(square(most=40), st.sampled_from(("amd", "cpu_nested_dissection")), st.integers(1, 4))
+@settings(max_examples=30, deadline=None)
+def test_separators_separate(layout, a, ordering, levels):
+    tree = gsofa.separator_tree(sp.csr_array(a), levels, ordering, layout=layout)
+    assert sorted(tree.permutation) == list(range(len(a))) and tree.ordering == ordering
+    assert tree.sizes.size == 2**levels - 1 and tree.sizes.sum() == len(a)
+    permuted = (a | a.T)[np.ix_(tree.permutation, tree.permutation)]
+    for left, right in subtrees(tree.sizes.tolist(), levels, layout):
+        assert not permuted[np.ix_(sorted(left), sorted(right))].any()
+
+
+def test_weights_move_separators_and_faults_of_orders_are_named():
+    grid = sp.csr_array(sp.kronsum(*[sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(30, 30))] * 2))
+    heavy = np.where(np.arange(900) % 30 == 15, 100, 1)  # a line of the grid
+    tree = gsofa.separator_tree(grid, 2, weights=heavy)
+    assert tree.sizes[-1] >= 10 and heavy[tree.permutation[-tree.sizes[-1]:]].sum() <= 200
+    assert (gsofa.order(grid, "cpu_nested_dissection", seed=3) != gsofa.order(grid, "cpu_nested_dissection", seed=4)).any()
+    for mention, options in (("weights", {"weights": heavy[1:]}), ("weights", {"weights": -heavy}), ("seed", {"seed": -2}),
+                             ("weights", {"weights": heavy, "ordering": "amd"}), ("weights", {"weights": heavy / 3}),
+                             ("threads", {"threads": -1}), ("device", {"device": "tpu"})):
+        with pytest.raises(gsofa.InvalidInput, match=mention):
+            gsofa.order(grid, **options)
+    for mention, options in (("levels", {"levels": 0}), ("levels", {"levels": 25}), ("layout", {"levels": 2, "layout": "flat"})):
+        with pytest.raises((gsofa.InvalidInput, OverflowError), match=mention):
+            gsofa.separator_tree(grid, **options)
+
+
 def test_names_are_those_of_the_program_and_earlier_ones_are_taken():
     a = sp.csr_array(sp.random(200, 200, density=0.02, random_state=3) + sp.eye(200))
     s = gsofa.analyze(a, "cpu_nested_dissection")
-    assert s.ordering == "cpu_nested_dissection" and (gsofa.order(a, "nested_dissection") == s.perm_c).all()
+    assert s.ordering == "cpu_nested_dissection"
+    assert (gsofa.order(a, "nested_dissection") == gsofa.order(a, "cpu_nested_dissection")).all()
     assert (gsofa.analyze(a, "auto", device="auto").perm_c == gsofa.analyze(a, device="automatic").perm_c).all()
     with pytest.raises(gsofa.InvalidInput, match="none of automatic, metis"):
         gsofa.order(a, "metiss")
