@@ -1,6 +1,7 @@
 """Tests of the files of claims and of the command on the committed records."""
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -165,6 +166,12 @@ class Frozen(ClaimsTest):
         self.assertIn("states the verdict 'reproduced', the records say 'not run here'", problems[0])
 
 
+@functools.cache
+def committed_board():
+    """All committed claims, judged once for all tests."""
+    return claims.Board()
+
+
 class Command(ClaimsTest):
     @staticmethod
     def call(*arguments):
@@ -202,7 +209,8 @@ class Command(ClaimsTest):
         self.assertNotIn("\x1b", out + err)
 
     def test_committed_verdicts_are_those_of_the_records(self):
-        code, out, err = self.call("--json", "--check")
+        with mock.patch.object(claims, "Board", return_value=committed_board()):
+            code, out, err = self.call("--json", "--check")
         self.assertEqual((code, err), (0, ""))
         lines = [json.loads(line) for line in out.splitlines()]
         judged = [line for line in lines if "number" not in line]
@@ -213,7 +221,7 @@ class Command(ClaimsTest):
             self.assertEqual(bool(c["tested"]), bool(c["test"]) and c["verdict"] != claims.NOT_RUN, c["id"])
 
     def test_the_judgement_is_the_frozen_one_or_owned_up_to(self):
-        board = claims.Board()
+        board = committed_board()
         owned = {c for change in board.evidence.changes for c in change["claims"]}
         self.assertLessEqual({name for name, _ in board.changed()}, owned)
         self.assertNotEqual(board.frozen_rules, claims.RULES)
@@ -224,7 +232,8 @@ class Command(ClaimsTest):
         self.assertEqual((code, len(out.splitlines())), (0, len(COMMITTED.claims)))
 
     def test_stated_tables_can_be_read_again(self):
-        code, out, _ = self.call("--stated")
+        with mock.patch.object(claims, "Board", return_value=committed_board()):
+            code, out, _ = self.call("--stated")
         self.assertEqual(code, 0)
         stated = {v["id"]: v for v in tomllib.loads(out)["verdict"]}
         self.assertEqual(stated, claims.Evidence(COMMITTED).stated)

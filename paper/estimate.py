@@ -37,9 +37,9 @@ class Estimate:
         rest = self.values[1:]
         if not numpy.all(numpy.isfinite(rest)):
             return None
-        tail = 50 * (1 - CONFIDENCE)
-        # Of an even number of replicates numpy would interpolate between two that were found.
-        low, high = numpy.percentile(rest, (tail, 100 - tail), method="nearest")
+        last = len(rest) - 1
+        tail = round((1 - CONFIDENCE) / 2 * last)
+        low, high = numpy.partition(rest, (tail, last - tail))[[tail, last - tail]]
         return (min(float(low), self.number) if self.bound >= 0 else -numpy.inf,
                 max(float(high), self.number) if self.bound <= 0 else numpy.inf)
 

@@ -432,12 +432,19 @@ class OneMachine:
         """True if a run of a matrix that is used is older than a moment."""
         return any(m == matrix and r.get("time_utc", "") < time_utc for m, r in self.runs)
 
+    @functools.cached_property
+    def timed(self):
+        """{(matrix, variant): its timed runs}."""
+        found = {}
+        for m, r in self.runs:
+            if not r["counting"] and r["samples_s"]:
+                found.setdefault((m, r["variant"]), []).append(r)
+        return found
+
     def cases(self, matrix, variant, **case):
         """All timed cases with these settings, whatever the others are."""
         by_case = {}
-        for m, r in self.runs:
-            if m != matrix or r["variant"] != variant or r["counting"] or not r["samples_s"]:
-                continue
+        for r in self.timed.get((matrix, variant), ()):
             of_run = settings(r)
             if all(as_text(of_run.get(k)) == as_text(v) for k, v in case.items()):
                 by_case.setdefault(case_name(r), []).append(r)
