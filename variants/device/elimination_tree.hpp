@@ -27,7 +27,8 @@ inline constexpr std::uint32_t no_parent = 0xffffffffU;
 /// (h, t). Hints are halved paths, as in union-find.
 ///
 /// All accesses are single words, relaxed; what holds of M holds in the modification order of each.
-GSOFA_KERNEL void etree_kernel(matrix_view a, std::uint32_t* parent, std::uint32_t* hint) {
+[[maybe_unused]] GSOFA_KERNEL void etree_kernel(matrix_view a, std::uint32_t* parent,
+                                                std::uint32_t* hint) {
   simt::after_earlier_launches();
   for_each_entry(a, [&](index_t i, index_t j) {
     if (i == j) return;
