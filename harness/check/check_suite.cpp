@@ -69,7 +69,7 @@ std::vector<index_t> identity(index_t n) {
 
 check_suite find_suite(const std::string& name) {
   if (name == "small") return {500, 5000, {"metis"}, 2, 0.25};
-  if (name == "full") return {5000, max_index, {"metis", "natural"}, 20, 5};
+  if (name == "full") return {5000, max_index, {"metis", "natural"}, 10, 5};
   throw input_error("unknown suite '" + name + "': one of small, full");
 }
 
