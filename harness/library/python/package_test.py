@@ -44,8 +44,9 @@ def main():
                       check=False).returncode:
         print("skipped: pip reaches no package index here")
         return 77
-    # Without optimization, and without CUDA, which the program is compiled with.
-    settings = [f"build-dir={folder / 'build'}", "cmake.build-type=Debug", "cmake.define.GSOFA_WITH_CUDA=OFF"]
+    # With assertions, without optimization and debug information, and without CUDA, which the program is compiled with.
+    settings = [f"build-dir={folder / 'build'}", "cmake.build-type=Debug", "cmake.define.CMAKE_CXX_FLAGS_DEBUG=-O0",
+                "cmake.define.GSOFA_WITH_CUDA=OFF"]
     environment = dict(os.environ)
     if args.sanitize:
         settings.append("cmake.define.GSOFA_SANITIZE=address")

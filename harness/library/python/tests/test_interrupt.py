@@ -180,7 +180,7 @@ PRELUDE = """
 import atexit, os, signal, sys, threading, time
 import numpy as np, scipy.sparse as sp
 rng = np.random.default_rng(1)
-n = 20000
+n = 14000
 a = sp.csr_array((np.ones(4 * n), (np.repeat(np.arange(n), 4), rng.integers(0, n, 4 * n))), shape=(n, n)) + sp.eye(n, format="csr")
 """
 
