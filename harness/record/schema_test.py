@@ -2,6 +2,7 @@
 fits it. Exit status 77 if the records were not validated for lack of the Python package jsonschema."""
 
 import copy
+import functools
 import json
 import sys
 import unittest
@@ -81,6 +82,7 @@ class Fields(unittest.TestCase):
             self.assertEqual(set(record) - set(part["properties"]), set(), place)
 
 
+@functools.cache
 def lines():
     """(place, record) of every committed line that is a record; profiles of throughput are not."""
     found = []
