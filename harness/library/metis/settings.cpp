@@ -22,7 +22,7 @@ constexpr std::int64_t most_entries_of_one_thread = 100'000;
 
 // The first use of a device creates a CUDA context, which takes longer than the processor's cores
 // take to order a graph with fewer entries.
-constexpr std::int64_t fewest_entries_of_device = 4'000'000;
+constexpr std::int64_t fewest_entries_of_device = 1'000'000;
 
 constexpr std::array<std::pair<std::string_view, order_method>, 7> methods{{
     {"automatic", order_method::automatic},

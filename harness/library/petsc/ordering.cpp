@@ -39,7 +39,7 @@ outcome order_of(PetscInt n, const PetscInt* row_ptr, const PetscInt* col_idx, i
                  int threads) {
   // A process that uses a device for the first time creates a CUDA context, which takes longer than
   // ordering a smaller matrix on the host.
-  constexpr PetscInt least_entries_for_device = 4'000'000;
+  constexpr PetscInt least_entries_for_device = 1'000'000;
   const auto rows = static_cast<std::size_t>(n);
   const auto entries = static_cast<std::size_t>(row_ptr[n]);
   gsofa::order_options o;

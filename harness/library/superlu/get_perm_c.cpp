@@ -90,7 +90,7 @@ std::int64_t entries_of(const SuperMatrix& a) {
 // A process that uses a device for the first time creates a CUDA context, which takes longer than
 // ordering a smaller matrix on the host. Nodes may differ in their devices.
 bool may_use_device(const SuperMatrix& a, const choice& c) {
-  constexpr std::int64_t least_entries = 4'000'000;
+  constexpr std::int64_t least_entries = 1'000'000;
   const job_size size = size_of_job();
   return c.method.value_or(order_method::automatic) == order_method::automatic &&
          entries_of(a) >= least_entries && size.of_node == size.of_job;
