@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from PIL import Image  # Matplotlib needs it
 
 from ._pattern import canonical, cell_counts, pattern_of
 from ._symbolic import Symbolic
@@ -76,8 +77,9 @@ class Picture(Figure):
     """A Figure that notebooks show, without a window and without need to be closed."""
 
     def _repr_png_(self):
-        out = io.BytesIO()
-        self.savefig(out, format="png", dpi=90)
+        drawn, out = io.BytesIO(), io.BytesIO()
+        self.savefig(drawn, format="png", dpi=90)
+        Image.open(drawn).convert("RGB").quantize(256).save(out, format="png", optimize=True)  # half of the bytes
         return out.getvalue()
 
 
