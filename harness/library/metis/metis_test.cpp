@@ -317,9 +317,10 @@ TEST_CASE("arrays of the other width are refused without a read beyond their end
       mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   REQUIRE(memory != MAP_FAILED);
   REQUIRE(mprotect(memory + 2 * page, page, PROT_NONE) == 0);
-  for (const idx_t isolated : {0, 1, 2, 5}) {
+  for (const idx_t isolated : {0, 1, 2, 4, 5}) {
     CAPTURE(isolated);
-    test_graph g = grid(8, 8);
+    // An even number of pointers: the wrong reads are aligned.
+    test_graph g = isolated % 2 == 0 ? grid(7, 9) : grid(8, 8);
     g.xadj.insert(g.xadj.begin(), static_cast<std::size_t>(isolated), 0);
     std::vector<other_idx> adjncy(g.adjncy.begin(), g.adjncy.end());
     auto* const xadj = reinterpret_cast<other_idx*>(memory + 2 * page) - g.xadj.size();
