@@ -229,7 +229,7 @@ TEST_CASE("separators have small weight") {
   std::vector<idx_t> weights(961, 1);
   // Heavy columns and rows in the middle, where separators of equal parts would be.
   for (idx_t k = 0; k < 31; ++k) {
-    for (const idx_t v : {15 + 31 * k, 15 * 31 + k}) weights[static_cast<std::size_t>(v)] = 40;
+    for (const idx_t v : {15 + 31 * k, 465 + k}) weights[static_cast<std::size_t>(v)] = 40;
   }
   const answer plain = nodendp(g, 2);
   const answer weighted = nodendp(g, 2, weights);
@@ -345,6 +345,7 @@ TEST_CASE("threads may call at the same time, and rand() is the caller's") {
   std::array<bool, 4> same{};
   {
     std::vector<std::jthread> threads;
+    threads.reserve(same.size());
     for (bool& one : same) {
       threads.emplace_back([&] {
         one = true;

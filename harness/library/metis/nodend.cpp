@@ -14,11 +14,13 @@
 #include "harness/library/metis/order_call.hpp"
 
 // Four more names by which Fortran calls a function.
+// NOLINTBEGIN(bugprone-macro-parentheses): names
 #define GSOFA_FORTRAN_NAMES(function, upper, lower)                         \
   GSOFA_METIS_EXPORT [[gnu::alias(#function)]] decltype(function) upper;    \
   GSOFA_METIS_EXPORT [[gnu::alias(#function)]] decltype(function) lower;    \
   GSOFA_METIS_EXPORT [[gnu::alias(#function)]] decltype(function) lower##_; \
   GSOFA_METIS_EXPORT [[gnu::alias(#function)]] decltype(function) lower##__
+// NOLINTEND(bugprone-macro-parentheses)
 
 GSOFA_FORTRAN_NAMES(METIS_NodeND, METIS_NODEND, metis_nodend);
 GSOFA_FORTRAN_NAMES(METIS_SetDefaultOptions, METIS_SETDEFAULTOPTIONS, metis_setdefaultoptions);
