@@ -28,7 +28,7 @@ import oracle  # noqa: E402
 import gsofa  # noqa: E402
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok", "dia", "bsr", "pair")
-ORDERINGS = [o for o in ("natural", "amd", "colamd", "nested_dissection", "tournament", "metis", "auto")
+ORDERINGS = [o for o in ("natural", "amd", "colamd", "cpu_nested_dissection", "tournament", "metis", "automatic")
              if o != "metis" or gsofa.has_metis()]
 LIMIT = 120  # seconds after which a case that needs a few milliseconds counts as hanging
 planted = False
@@ -168,7 +168,9 @@ def check_errors(rng):
     """Arrays are spoilt before the call: an error, or a result."""
     a, _ = sparse(rng, dense(rng))
     spoil(rng, a)
-    for call in (lambda: analyze(rng, a).L, lambda: gsofa.symbfact(a), lambda: gsofa.analyze(sp.eye(3)).matches(a)):
+    for call in (lambda: analyze(rng, a).L, lambda: gsofa.symbfact(a), lambda: gsofa.analyze(sp.eye(3)).matches(a),
+                 lambda: gsofa.analyze_batch([sp.eye(3), a], match=False), lambda: gsofa.estimate(a, match=False),
+                 lambda: gsofa.separator_tree(a, 3, str(rng.choice(ORDERINGS)))):
         try:
             call()
         except (gsofa.GsofaError, OverflowError):

@@ -99,7 +99,7 @@ class Estimate(NamedTuple):
     unz: int  # entries of U with the diagonal, likewise
     flops: float  # as Symbolic.flops
     exact: bool  # the permuted pattern is symmetric: lnz, unz and flops are exact
-    result_bytes: int  # of the arrays that analyze() returns
+    result_bytes: int  # of the arrays that analyze() returns, without masks
     working_bytes: int  # of the host during analyze() in addition
 
     @property
@@ -114,7 +114,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(a: Matrix, ordering: Ordering = "automatic", *, device: str = "automatic", threads: int = 0, match: bool = True,
-             masks: bool = False, progress: Progress = None) -> Estimate:
+             progress: Progress = None) -> Estimate:
     """Bounds for the results and the memory of analyze() with these arguments, before anything large is allocated: matches and
     orders as analyze() does, and counts the entries of chol(A + A^T) without listing them, in O(n + nnz) memory. Nearly all of
     its time is that of the ordering.
@@ -124,7 +124,7 @@ def estimate(a: Matrix, ordering: Ordering = "automatic", *, device: str = "auto
     >>> e.lnz, e.unz, e.exact
     (2, 5, True)
     """
-    options = analysis_options(ordering, device, None, threads, match, 0, 1, -1, masks)
+    options = analysis_options(ordering, device, None, threads, match, 0, 1, -1, False)
     return Estimate(**_core.estimate(*pattern_of(a), options, callable_or_none(progress)))
 
 
