@@ -1,7 +1,8 @@
 // libgsofa_metis and libgsofa_metis64 as a program has them that links them before METIS. Compiled
 // once for each width of idx_t (GSOFA_METIS_INDEX_BITS). The suites run in processes of their own:
 // `alone` without another METIS, `next` with a METIS of this width behind the drop-in, `local` with
-// one that only a plugin sees, `other` with one of the other width.
+// one that only a plugin sees, `other` with one of the other width, `older` with a METIS 4, `both`
+// with the drop-in of the other width in front, `ranks` without another METIS.
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -535,6 +536,70 @@ TEST_CASE("a plugin's own METIS is found, as of a module of Python") {
   CHECK(is_order(original));
 }
 #endif
+
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("older");
+
+#ifdef GSOFA_METIS_4
+TEST_CASE("a METIS 4 behind the drop-in, whose arguments are others, is always called") {
+  REQUIRE(dlopen(GSOFA_METIS_4, RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  const test_graph g = grid(25, 25);
+  const answer found = [&] {
+    answer out = empty_answer(g);
+    test_graph own = g;
+    idx_t n = own.n(), flag = 0;
+    std::array<idx_t, 8> options{};
+    METIS_NodeND(&n, own.xadj.data(), own.adjncy.data(), &flag, options.data(), out.perm.data(),
+                 out.iperm.data());
+    return out;
+  }();
+  CHECK(found.perm.front() == 624);
+  CHECK(found.perm.back() == 0);
+}
+#endif
+
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("both");
+
+TEST_CASE("the drop-ins of both widths do not call each other for ever") {
+  // LD_PRELOAD has put the other one in front of this one, and there is no METIS.
+  CHECK(nodend(grid(25, 25)).status == error_input);
+  const environment off("GSOFA_METIS", "off");
+  CHECK(nodend(grid(25, 25)).status == error_input);
+  options_array options;
+  CHECK(options.value[0] == -1);
+}
+
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("ranks");
+
+TEST_CASE("a rank of several does not take another order if its device fails") {
+  const environment order("GSOFA_ORDER", "gpu_nested_dissection");
+  const bool has_device = [] {
+    for (const auto& v : gsofa::variants()) {
+      if (v.name == "gpu_bitmap_panels") return v.unavailable.empty();
+    }
+    return false;
+  }();
+  if (has_device) return;
+  CHECK(is_order(nodend(grid(25, 25))));
+  const environment ranks("OMPI_COMM_WORLD_SIZE", "2");
+  const answer refused = nodend(grid(25, 25));
+  CHECK(refused.status == -4);
+  CHECK(refused.perm.front() == untouched);
+}
+
+TEST_CASE("a graph with a million entries has an order, as one of several ranks the same") {
+  const test_graph g = grid(560, 450);  // 1,005,980 entries
+  const answer alone = nodend(g);
+  CHECK(is_order(alone));
+  const environment ranks("OMPI_COMM_WORLD_SIZE", "2");
+  const answer of_rank = nodend(g);
+  CHECK(is_order(of_rank));
+}
 
 TEST_SUITE_END();
 

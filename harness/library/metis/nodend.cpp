@@ -26,6 +26,10 @@ GSOFA_FORTRAN_NAMES(METIS_NodeND, METIS_NODEND, metis_nodend);
 GSOFA_FORTRAN_NAMES(METIS_SetDefaultOptions, METIS_SETDEFAULTOPTIONS, metis_setdefaultoptions);
 GSOFA_FORTRAN_NAMES(METIS_Free, METIS_FREE, metis_free);
 
+/// The mark of a drop-in: next_metis.cpp.
+GSOFA_METIS_EXPORT const char gsofa_metis_drop_in;
+const char gsofa_metis_drop_in = 0;
+
 using namespace gsofa::metis_abi;
 
 namespace {

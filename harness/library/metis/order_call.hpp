@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gsofa/gsofa.hpp"
@@ -41,12 +43,15 @@ class next_metis {
   const void* caller_;
 };
 
-/// Whether the next METIS has indices of another width: its METIS_SetDefaultOptions, called by
-/// `name`, fills option_count of them.
+/// Whether the next METIS, if there is one, has indices of another width or is METIS 4, whose
+/// METIS_NodeND takes other arguments. METIS_SetDefaultOptions of METIS 5, called by `name`, fills
+/// option_count indices; METIS 4 has no such function.
 template <class Index>
-bool has_other_width(const next_metis& next, const char* name) {
+bool has_other_interface(const next_metis& next, const char* name, bool has_original) {
   const auto set_defaults = next.find<int(std::int32_t*)>(name);
-  if (set_defaults == nullptr) return false;
+  if (set_defaults == nullptr) {
+    return has_original && std::string_view(name) == "METIS_SetDefaultOptions";
+  }
   constexpr std::int32_t untouched = 0x5a5a5a5a;
   alignas(std::int64_t) std::array<std::int32_t, 2 * option_count> options{};
   options.fill(untouched);
@@ -94,9 +99,11 @@ pattern_order find_order(const order_call<Index>& c, const call_graph<Index>& g,
     return order(g.view(), o);
   } catch (const analysis_error& e) {
     const bool is_of_host = o.device == compute_device::cpu;
-    if (o.method == order_method::nested_dissection) throw;
+    if (o.method == order_method::nested_dissection || is_parallel_job()) throw;
     if (is_of_host && e.kind() == failure::out_of_memory) throw;
-    if (s.method) say_once(std::string(c.name) + ": " + e.what() + ": the default order is used");
+    if (s.method || s.verbose) {
+      say_once(std::string(c.name) + ": " + e.what() + ": the default order of the host is used");
+    }
   }
   o.method = order_method::nested_dissection;
   o.device = compute_device::cpu;
@@ -117,11 +124,13 @@ void write_sizes(const order_call<Index>& c, const pattern_order& o) {
     }
     const std::size_t node = (std::size_t{1} << levels) - (std::size_t{2} << depth) + k;
     const auto vertices = static_cast<std::size_t>(o.tree_sizes[node]);
-    c.sizes[node] = 0;
+    std::int64_t sum = 0;
     for (const std::size_t end = next + vertices; next < end; ++next) {
       const Index* const weight = c.arguments.vwgt;
-      c.sizes[node] += weight == nullptr ? 1 : weight[o.permutation[next]];
+      sum += weight == nullptr ? 1 : weight[o.permutation[next]];
     }
+    c.sizes[node] =
+        static_cast<Index>(std::min<std::int64_t>(sum, std::numeric_limits<Index>::max()));
   };
   visit(visit, 0, 0);
 }
@@ -135,6 +144,19 @@ void write_order(const order_call<Index>& c, const pattern_order& o) {
     c.iperm[vertex] = static_cast<Index>(k) + base;
   }
   if (c.sizes != nullptr) write_sizes(c, o);
+}
+
+/// The lines of GSOFA_VERBOSE=1.
+template <class Index>
+void report(const order_call<Index>& c, const pattern_order& found, std::int64_t entries,
+            bool has_weights, int threads, double seconds) {
+  say_ignored_options(c);
+  std::array<char, 256> line{};
+  std::snprintf(line.data(), line.size(), "%s: n %lld, %lld entries%s, %s, %s, threads %d, %.3g s",
+                c.name, static_cast<long long>(c.arguments.n), static_cast<long long>(entries),
+                has_weights ? ", weights" : "", found.method.c_str(),
+                found.method.starts_with("gpu_") ? "gpu" : "cpu", threads, seconds);
+  say(line.data());
 }
 
 template <class Index>
@@ -152,16 +174,10 @@ void order_graph(const order_call<Index>& c, const settings& s) {
   o.tree_levels = c.tree_levels;
   o.layout = tree_layout::nested;
   const pattern_order found = find_order(c, g, s, o);
-  write_order(c, found);
-  if (!s.verbose) return;
-  say_ignored_options(c);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  std::array<char, 256> line{};
-  std::snprintf(line.data(), line.size(), "%s: n %lld, %lld entries%s, %s, %s, threads %d, %.3g s",
-                c.name, static_cast<long long>(c.arguments.n), static_cast<long long>(g.entries()),
-                weights.empty() ? "" : ", weights", found.method.c_str(),
-                found.method.starts_with("gpu_") ? "gpu" : "cpu", o.threads, taken.count());
-  say(line.data());
+  // Nothing below may fail: an error means that nothing was written.
+  if (s.verbose) report(c, found, g.entries(), !weights.empty(), o.threads, taken.count());
+  write_order(c, found);
 }
 
 /// The status of a call. `original` calls the next METIS with the caller's arguments, or is null.
@@ -170,7 +186,8 @@ int run(const order_call<Index>& c, const next_metis& next, bool has_original,
         const Original& original) noexcept {
   try {
     const settings s = read_settings();
-    if (s.off || has_other_width<Index>(next, c.set_default_options) || !c.is_valid()) {
+    if (s.off || has_other_interface<Index>(next, c.set_default_options, has_original) ||
+        !c.is_valid()) {
       if (has_original) return original();
       say_once(std::string(c.name) + ": " + (s.off ? "GSOFA_METIS is off" : "no graph") +
                ", and there is no other METIS to call");

@@ -20,8 +20,8 @@ namespace {
 // Fewer entries are ordered before more threads would have saved time.
 constexpr std::int64_t most_entries_of_one_thread = 100'000;
 
-// The first use of a device creates a CUDA context, which takes longer than the processor's cores
-// take to order a graph with fewer entries.
+// The first use of a device creates a CUDA context, which takes as long as 16 threads take to order
+// a graph with this many entries.
 constexpr std::int64_t fewest_entries_of_device = 1'000'000;
 
 constexpr std::array<std::pair<std::string_view, order_method>, 7> methods{{
@@ -51,6 +51,15 @@ int usable_processors() {
 }
 
 }  // namespace
+
+bool is_parallel_job() {
+  constexpr std::array names{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
+                             "SLURM_NTASKS"};
+  return std::ranges::any_of(names, [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && std::atoi(value) > 1;
+  });
+}
 
 settings read_settings() {
   settings out;
@@ -83,7 +92,7 @@ order_plan plan_for(const settings& s, std::int64_t entries, bool has_weights) {
   out.threads = s.threads;
   if (s.threads == 0) out.threads = entries <= most_entries_of_one_thread ? 1 : usable_processors();
   if (has_weights) return out;  // the only order that takes weights
-  const bool is_large = entries >= fewest_entries_of_device;
+  const bool is_large = entries >= fewest_entries_of_device && !is_parallel_job();
   out.method = s.method.value_or(is_large ? order_method::gpu_nested_dissection : out.method);
   if (out.method == order_method::gpu_nested_dissection) {
     out.device = compute_device::gpu;

@@ -16,6 +16,10 @@ struct settings {
   int threads = 0;                     ///< GSOFA_THREADS; 0: not set
 };
 
+/// Whether the launcher says that this process is one of several ranks. Their orders must be equal,
+/// and a device that fails on one of them would make it compute another one.
+bool is_parallel_job();
+
 /// Unknown values are reported once per process, and the defaults are used. Throws std::bad_alloc.
 settings read_settings();
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@ constexpr std::array<gsofa::order_method, 7> methods{gsofa::order_method::automa
 
 // The order of rows and columns alike (old index by new position), or what went wrong.
 struct outcome {
-  std::vector<std::int32_t> order;
+  std::vector<PetscInt> order;
   std::string method, error;
 };
 
@@ -52,8 +53,10 @@ outcome order_of(PetscInt n, const PetscInt* row_ptr, const PetscInt* col_idx, i
   try {
     const gsofa::basic_csr_view<PetscInt, PetscInt> a{n, std::span(row_ptr, rows + 1),
                                                       std::span(col_idx, entries)};
-    gsofa::pattern_order found = gsofa::order(a, o);
-    return {std::move(found.permutation), found.method, ""};
+    const gsofa::pattern_order found = gsofa::order(a, o);
+    return {{found.permutation.begin(), found.permutation.end()}, found.method, ""};
+  } catch (const std::bad_alloc&) {
+    return {{}, "", "memory"};  // no allocation
   } catch (const std::exception& e) {
     return {{}, "", e.what()};
   }
@@ -93,9 +96,8 @@ PetscErrorCode order_by_gsofa(Mat a, MatOrderingType, IS* rows, IS* columns) {
   PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_TRUE, nullptr, &row_ptr, &col_idx, &done));
   PetscCheck(found.error.empty(), PETSC_COMM_SELF, PETSC_ERR_LIB, "gsofa: %s", found.error.c_str());
   PetscCall(PetscInfo(a, "order %s\n", found.method.c_str()));
-  const std::vector<PetscInt> order(found.order.begin(), found.order.end());
   for (IS* to : {rows, columns}) {
-    PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, order.data(), PETSC_COPY_VALUES, to));
+    PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, found.order.data(), PETSC_COPY_VALUES, to));
   }
   PetscFunctionReturn(success);
 }

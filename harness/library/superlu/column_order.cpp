@@ -5,6 +5,8 @@
 #include <cstring>
 #include <span>
 
+#include "gsofa/gsofa.hpp"
+
 namespace gsofa::superlu {
 
 namespace {
@@ -35,6 +37,7 @@ bool is_permutation_of(std::span<const std::int32_t> order) {
 std::uint64_t key_of(const SuperMatrix& a, const std::string& method) {
   const auto& store = *static_cast<const NCformat*>(a.Store);
   const auto n = static_cast<std::size_t>(a.ncol);
+  if (store.colptr[n] < 0) throw invalid_input("the column pointers end with a negative number");
   const auto entries = static_cast<std::size_t>(store.colptr[n]);
   std::uint64_t key = memory_digest(std::as_bytes(std::span(method)));
   key = memory_digest(std::as_bytes(std::span(store.colptr, n + 1)), key);

@@ -55,6 +55,7 @@ job_size size_of_job() {
     size.of_job = std::max(1, std::atoi(setting(n.of_job)));
     if (const int ranks = std::atoi(setting(n.of_node)); ranks > 0) {
       size.of_node = ranks;
+      size.is_known = std::string_view(setting(n.of_job)) != "";
       return size;
     }
     if (size.of_job > 1) return size;

@@ -28,6 +28,7 @@ call_mode mode_of_calls();
 struct job_size {
   int of_node = 1;
   int of_job = 1;
+  bool is_known = false;  ///< the launcher says both
 };
 job_size size_of_job();
 /// Distinguishes the jobs of a user on a node.

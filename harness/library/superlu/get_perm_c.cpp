@@ -88,12 +88,15 @@ std::int64_t entries_of(const SuperMatrix& a) {
 }
 
 // A process that uses a device for the first time creates a CUDA context, which takes longer than
-// ordering a smaller matrix on the host. Nodes may differ in their devices.
+// ordering a smaller matrix on the host. A device is used only if one process orders for the job:
+// devices may differ or fail.
 bool may_use_device(const SuperMatrix& a, const choice& c) {
   constexpr std::int64_t least_entries = 1'000'000;
   const job_size size = size_of_job();
+  const bool one_orders =
+      size.is_known && (size.of_job == 1 || (size.of_node == size.of_job && shares(entries_of(a))));
   return c.method.value_or(order_method::automatic) == order_method::automatic &&
-         entries_of(a) >= least_entries && size.of_node == size.of_job;
+         entries_of(a) >= least_entries && one_orders;
 }
 
 // Minimum fill, or nested dissection where the operations that it saves take longer than the

@@ -190,7 +190,7 @@ TEST_CASE("$GSOFA_ORDER names the method; anything else ends the program with on
 }
 
 TEST_CASE("a matrix with enough entries for a device gets an order with and without a device") {
-  constexpr index_t n = 2001;
+  constexpr index_t n = 1001;
   pattern dense{n, n, {0}, {}};
   for (index_t i = 0; i < n; ++i) {
     for (index_t j = 0; j < n; ++j) dense.col_idx.push_back(j);

@@ -220,7 +220,7 @@ GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_set_order(cudssHandle_t handle, cuds
   gsofa_status status = gsofa_cudss_levels(config, &chosen.tree_levels, error);
   if (status == GSOFA_OK) status = gsofa_cudss_read(a, stream, &rows, error);
   if (status != GSOFA_OK) return status;
-  const int levels = chosen.tree_levels > 0 && chosen.tree_levels < 31 ? chosen.tree_levels : 0;
+  const int levels = chosen.tree_levels > 0 && chosen.tree_levels <= 24 ? chosen.tree_levels : 0;
   int32_t* permutation = (int32_t*)malloc((size_t)(rows.n + 1) * sizeof(int32_t));
   int32_t* tree_sizes = (int32_t*)malloc(((size_t)1 << levels) * sizeof(int32_t));
   if (permutation == NULL || tree_sizes == NULL) {

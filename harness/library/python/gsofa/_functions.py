@@ -185,6 +185,8 @@ def ordered(a, ordering, device, threads, weights, seed, stream, progress, **tre
                "seed": whole(seed, "seed", -1, 2**63 - 1), **tree}
     if weights is not None:
         options["weights"] = _core.frozen(narrowed(weights, "weights"))
+        if options["weights"].size == 0:  # the library takes this as no weights
+            raise InvalidInput("weights: empty; None means equal weights")
     callable_or_none(progress)
     there = rows_on_device(a, stream) if options["device"] != "cpu" and has_device() else None
     if there is not None:
