@@ -16,7 +16,7 @@ def test_examples_solve_with_less_fill(package, call):
     pytest.importorskip(package)
     (example,) = [x for x in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if call in x]
     k = 14
-    one = sp.diags_array([np.full(k - 1, -1.0), np.full(k, 2.1), np.full(k - 1, -1.0)], offsets=[-1, 0, 1])
+    one = sp.diags([-1.0, 2.1, -1.0], [-1, 0, 1], shape=(k, k))
     a = sp.csc_matrix(sp.kronsum(sp.kronsum(one, one), one))
     b = np.random.default_rng(1).random(k**3)
     given = {"gsofa": gsofa, "np": np, "A": a, "b": b}
