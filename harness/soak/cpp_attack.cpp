@@ -23,6 +23,7 @@ struct cpp_case {
   std::vector<std::int64_t> long_idx, long_row_idx;
   analysis_options options;
   analysis expected;
+  pattern_order ordered;
   fill_estimate estimated;
   fill_profile profiled;
   std::vector<std::int32_t> parent;
@@ -40,6 +41,13 @@ bool same(const analysis& a, const analysis& b) {
          a.parent == b.parent && a.flops == b.flops;
 }
 
+order_options order_options_of(const cpp_case& c) {
+  return {.method = c.options.order,
+          .device = compute_device::cpu,
+          .threads = c.options.threads,
+          .tree_levels = 3};
+}
+
 template <class View>
 void check_view(const cpp_case& c, const View& view, const char* name) {
   const std::string what = name;
@@ -52,6 +60,9 @@ void check_view(const cpp_case& c, const View& view, const char* name) {
   require(e.nnz_l == c.estimated.nnz_l && e.flops == c.estimated.flops &&
               e.permutation == c.estimated.permutation,
           what + ": estimate()");
+  const pattern_order o = order(view, order_options_of(c));
+  require(o.permutation == c.ordered.permutation && o.tree_sizes == c.ordered.tree_sizes,
+          what + ": order()");
   const fill_profile q = profile(view, 3, 2);
   require(q.density == c.profiled.density && q.l_col_counts == c.profiled.l_col_counts &&
               q.u_row_counts == c.profiled.u_row_counts && q.parent == c.parent,
@@ -78,6 +89,7 @@ void check_device_view(const cpp_case& c, const abilities& can, const char* name
   const failure expected = can.gpu ? failure::invalid_input : failure::unavailable;
   analyzer by(c.options);
   require(kind_of([&] { analyze(view, c.options); }) == expected, what + ": analyze()");
+  require(kind_of([&] { order(view, order_options_of(c)); }) == expected, what + ": order()");
   require(kind_of([&] { by.analyze(view); }) == expected, what + ": analyzer::analyze()");
   require(kind_of([&] { by.start(view).get(); }) == expected, what + ": analyzer::start()");
 }
@@ -166,6 +178,7 @@ cpp_case make_case(dice& d, const call& c) {
   out.options.tree = d.one_in(2);
   out.options.masks = d.one_in(2);
   out.expected = analyze(out.rows(), out.options);
+  out.ordered = order(out.rows(), order_options_of(out));
   out.estimated = estimate(out.rows(), out.options);
   out.profiled = profile(out.rows(), 3, 1);
   out.parent = elimination_tree(out.rows());

@@ -617,6 +617,7 @@ void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilitie
   check_batch(d, k);
   check_analyzer(d, k);
   check_estimate(d, k, unfilled);
+  check_order(d, c);
 }
 
 }  // namespace gsofa::soak

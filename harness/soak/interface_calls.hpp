@@ -62,6 +62,8 @@ struct stored_pattern {
 /// gsofa_options_init_sized() with a structure of any size.
 void check_options_init(dice& d);
 /// Arguments that must give a status, and null handles that must give nothing; `f` may be null.
+/// An order alone, by a random method, with and without a tree.
+void check_order(dice& d, const call& c);
 void check_refusals(dice& d, const call& c, const gsofa_analysis* f);
 
 }  // namespace gsofa::soak

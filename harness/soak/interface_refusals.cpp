@@ -41,6 +41,32 @@ void check_options_init(dice& d) {
   CALL(gsofa_options_init_sized)(nullptr, size);
 }
 
+void check_order(dice& d, const call& c) {
+  constexpr std::int32_t guard = 0x5a5a5a5a;
+  const stored_pattern p(c, d.below(2), d.below(3));
+  gsofa_order_options o;
+  CALL(gsofa_order_options_init_sized)(nullptr, sizeof o);
+  CALL(gsofa_order_options_init_sized)(&o, sizeof o);
+  constexpr int orders[] = {GSOFA_ORDER_AUTOMATIC, GSOFA_ORDER_AMD, GSOFA_ORDER_AMF,
+                            GSOFA_ORDER_NATURAL, GSOFA_ORDER_NESTED_DISSECTION};
+  o.order = orders[d.below(5)];
+  o.threads = static_cast<int>(1 + d.below(3));
+  o.tree_levels = static_cast<int>(d.below(6));
+  o.layout = static_cast<int>(d.below(2));
+  o.seed = d.below(3) - 1;
+  const std::size_t nodes = (std::size_t{1} << o.tree_levels) - 1;
+  indices order(at(c.n) + 1, guard), sizes(nodes + 1, guard);
+  require_status(CALL(gsofa_order_pattern)(&p.view, &o, order.data(), sizes.data()), GSOFA_OK,
+                 "gsofa_order_pattern");
+  require(order.back() == guard && sizes.back() == guard, "an order is longer than its array");
+  order.pop_back();
+  std::ranges::sort(order);
+  for (std::int32_t v = 0; v < c.n; ++v) require(order[at(v)] == v, "no permutation");
+  std::int64_t sum = 0;
+  for (std::size_t k = 0; k < nodes; ++k) sum += sizes[k];
+  require(nodes == 0 || sum == c.n, "the nodes of a tree do not add up");
+}
+
 void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   constexpr gsofa_status invalid = GSOFA_INVALID_INPUT;
   const auto refused = [](gsofa_status status, const char* what) {
@@ -72,6 +98,9 @@ void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   require_status(CALL(gsofa_analyze_batch)(nullptr, 0, nullptr, nullptr), GSOFA_OK, "empty batch");
   refused(CALL(gsofa_analyze_device)(nullptr, nullptr, &h.a), "no pattern");
   refused(CALL(gsofa_analyze_device)(&on_device, nullptr, nullptr), "no out");
+  refused(CALL(gsofa_order_pattern)(nullptr, nullptr, &number, nullptr), "no pattern");
+  refused(CALL(gsofa_order_pattern)(&bad, nullptr, &number, nullptr), "format or index_type");
+  refused(CALL(gsofa_order_device)(nullptr, nullptr, &number, nullptr), "no pattern");
   refused(CALL(gsofa_analyzer_create)(nullptr), "no out");
   refused(CALL(gsofa_analyzer_start)(nullptr, &p.view, nullptr), "no analyzer");
   refused(CALL(gsofa_analyzer_start_device)(nullptr, &on_device, nullptr), "no analyzer");

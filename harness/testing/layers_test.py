@@ -34,7 +34,7 @@ ALLOWED = {
     "harness/testing": {"common", "reference", "harness/testing", "harness/commands", "harness/run"},
     "harness/soak": {"common", "harness/soak", "harness/library", "harness/library/superlu", *(f"harness/{layer}" for layer in HARNESS)},
     # The Python package, what solvers are given, and programs of experiments use the library as others do.
-    "harness/library/python": {"harness/library"},
+    "harness/library/python": {"harness/library", "harness/library/python"},
     "harness/library/superlu": {"harness/library", "harness/library/superlu"},
     "harness/library/petsc": {"harness/library"},
     "experiments": {"experiments", "harness/library"},
@@ -71,6 +71,7 @@ EXCEPTIONS = {
     (SOLVE, "common/random.hpp"): "values of generated matrices",
     **{(CUDSS, f"common/{name}.hpp"): "the library hands over no separator tree, and counts no order of others"
        for name in ("cuda_device", "order_quality", "ordering", "pattern")},
+    ("experiments/solvers/linear_system.cpp", "common/matrix_file.hpp"): "real matrices, whose values it generates",
     **{(f"experiments/solvers/linear_system.{ending}", f"common/{name}.hpp"): "matrices of any size, and their values"
        for ending, name in (("hpp", "pattern"), ("cpp", "error"), ("cpp", "generators"), ("cpp", "random"))},
     **{(f"experiments/solvers/tree_format.{ending}", f"common/{name}.hpp"): "the tree as cuDSS takes it"

@@ -98,6 +98,7 @@ order_options options_of(const gsofa_order_options& o, std::int64_t n) {
   if (o.permutation != nullptr) out.permutation = {o.permutation, count};
   if (o.weights != nullptr) out.weights = {o.weights, count};
   out.seed = o.seed;
+  out.replicas = o.replicas;
   out.tree_levels = o.tree_levels;
   out.layout = static_cast<tree_layout>(o.layout);
   set_callbacks(o, out);

@@ -41,10 +41,22 @@ void check_order_options(const order_options& o, const analysis_options& shared,
     throw invalid_input("layout: " + std::to_string(static_cast<int>(o.layout)) +
                         " is no tree_layout");
   }
+  if (o.replicas < 0 || o.replicas > 16) {
+    throw invalid_input("replicas: " + std::to_string(o.replicas) + " is not in [0, 16]");
+  }
+  if (o.replicas > 0 && o.method != order_method::nested_dissection) {
+    throw invalid_input("replicas: only the order nested_dissection takes them");
+  }
   if (!o.weights.empty() && o.method != order_method::automatic &&
       o.method != order_method::nested_dissection) {
     throw invalid_input("weights: only the orders automatic and nested_dissection take them");
   }
+}
+
+/// Nested dissection on the host with the options of the caller, in the notation of find_order().
+std::string dissection_spec(const order_options& o) {
+  const std::string name = order_name(order_method::nested_dissection);
+  return o.replicas == 0 ? name : name + ":replicas=" + std::to_string(o.replicas);
 }
 
 bool may_use_device(const order_options& o) {
@@ -56,14 +68,15 @@ bool may_use_device(const order_options& o) {
 }
 
 ordering weighted_order(const pattern_view& a, const order_options& o, supervision& s) {
-  const order_request request = *find_order(order_name(order_method::nested_dissection));
+  const std::string spec = dissection_spec(o);
+  const order_request request = *find_order(spec);
   ordering found = request.info->compute(a, {.options = request.options,
                                              .seed = o.seed,
                                              .threads = host_threads(shared_options(o)),
                                              .host_only = true,
                                              .weights = o.weights,
                                              .stop = &s.stop});
-  found.method = request.info->name;
+  found.method = spec;
   return found;
 }
 
@@ -77,6 +90,10 @@ ordering find_order(const pattern_view& a, const order_options& o, const analysi
     return {.order = identity_order(a.n_rows), .method = name, .library = {}};
   }
   if (!o.weights.empty()) return weighted_order(a, o, s);
+  if (o.method == order_method::nested_dissection) {
+    return compute_order(a, dissection_spec(o), o.seed, host_threads(shared), &s.stop,
+                         /*host_only=*/true);
+  }
   const bool on_device = may_use_device(o);
   return order_for(a, shared, o.seed, on_device, s, [&](const std::string& reason) {
     s.say(reason);

@@ -157,6 +157,20 @@ TEST_CASE("separators avoid heavy vertices") {
   CHECK(ones.permutation == order(rows_of(a), options).permutation);
 }
 
+TEST_CASE("one replica is another search, which is less work") {
+  const pattern a = generate("grid7:nx=14,ny=13,nz=12");
+  const auto found = [&](int replicas, std::span<const std::int32_t> weights = {}) {
+    return order(
+        rows_of(a),
+        {.method = order_method::nested_dissection, .weights = weights, .replicas = replicas});
+  };
+  CHECK(found(1).method == "cpu_nested_dissection:replicas=1");
+  CHECK(found(1).permutation != found(0).permutation);
+  CHECK(found(4).permutation == found(0).permutation);
+  const std::vector<std::int32_t> ones(at(a.n_rows), 1);
+  CHECK(found(1, ones).permutation == found(1).permutation);
+}
+
 TEST_CASE("another seed is another search") {
   const pattern a = generate("random:n=3000,degree=4");
   std::set<std::vector<std::int32_t>> found;
@@ -185,6 +199,9 @@ TEST_CASE("order() refuses what is wrong with one line, and has an answer for or
         "weights: only the orders automatic and nested_dissection take them");
   CHECK_THROWS_AS(order(rows_of(a), {.weights = large}), analysis_error);
   CHECK(message({.seed = -2}) == "seed: -2 is not -1 or more");
+  CHECK(message({.method = order_method::nested_dissection, .replicas = 17}) ==
+        "replicas: 17 is not in [0, 16]");
+  CHECK(message({.replicas = 1}) == "replicas: only the order nested_dissection takes them");
   CHECK(message({.tree_levels = 25}) == "tree_levels: 25 is not in [0, 24]");
   CHECK(message({.tree_levels = -1}) == "tree_levels: -1 is not in [0, 24]");
   CHECK(message({.threads = -1}) == "threads: -1 is not 0 or more");

@@ -151,6 +151,7 @@ module gsofa
     type(c_funptr) :: log = c_null_funptr
     type(c_ptr) :: user = c_null_ptr
     real(c_double) :: progress_seconds = 0
+    integer(c_int) :: replicas = 0
   end type
 
   type, bind(c) :: gsofa_fill_estimate

@@ -306,6 +306,7 @@ typedef struct gsofa_order_options {
   gsofa_log_function log;            ///< or NULL; the last line names the method
   void* user;                        ///< for the callbacks
   double progress_seconds;           ///< between two calls of `progress`
+  int replicas;  ///< coarsenings compared by GSOFA_ORDER_NESTED_DISSECTION; 0: the default
 } gsofa_order_options;
 /// Defaults: automatic device and order, one thread, no tree. Writes `size` bytes.
 GSOFA_API void gsofa_order_options_init_sized(gsofa_order_options* options, size_t size);

@@ -66,7 +66,7 @@ class Solver:
 
 
 def grid(nx, ny):
-    x, y = (sp.diags_array([np.ones(n - 1), np.ones(n), np.ones(n - 1)], offsets=[-1, 0, 1]) for n in (nx, ny))
+    x, y = (sp.diags([np.ones(n - 1), np.ones(n), np.ones(n - 1)], offsets=[-1, 0, 1]) for n in (nx, ny))
     return sp.csr_array(sp.kron(x, sp.eye(ny)) + sp.kron(sp.eye(nx), y))
 
 
