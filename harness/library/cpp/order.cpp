@@ -56,7 +56,7 @@ void check_order_options(const order_options& o, const analysis_options& shared,
 /// Nested dissection on the host with the options of the caller, in the notation of find_order().
 std::string dissection_spec(const order_options& o) {
   const std::string name = order_name(order_method::nested_dissection);
-  return o.replicas == 0 ? name : name + ":replicas=" + std::to_string(o.replicas);
+  return o.replicas == 0 ? name : name + ":replicas=" + std::to_string(o.replicas) + ",tries=2";
 }
 
 bool may_use_device(const order_options& o) {

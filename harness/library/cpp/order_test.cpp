@@ -157,16 +157,15 @@ TEST_CASE("separators avoid heavy vertices") {
   CHECK(ones.permutation == order(rows_of(a), options).permutation);
 }
 
-TEST_CASE("one replica is another search, which is less work") {
+TEST_CASE("one replica is another search") {
   const pattern a = generate("grid7:nx=14,ny=13,nz=12");
   const auto found = [&](int replicas, std::span<const std::int32_t> weights = {}) {
     return order(
         rows_of(a),
         {.method = order_method::nested_dissection, .weights = weights, .replicas = replicas});
   };
-  CHECK(found(1).method == "cpu_nested_dissection:replicas=1");
+  CHECK(found(1).method == "cpu_nested_dissection:replicas=1,tries=2");
   CHECK(found(1).permutation != found(0).permutation);
-  CHECK(found(4).permutation == found(0).permutation);
   const std::vector<std::int32_t> ones(at(a.n_rows), 1);
   CHECK(found(1, ones).permutation == found(1).permutation);
 }

@@ -106,7 +106,7 @@ pattern_order find_order(const order_call<Index>& c, const call_graph<Index>& g,
     }
   }
   o.method = order_method::nested_dissection;
-  o.replicas = 1;
+  o.replicas = 2;
   o.device = compute_device::cpu;
   return order(g.view(), o);
 }
@@ -172,8 +172,8 @@ void order_graph(const order_call<Index>& c, const settings& s) {
   o.threads = plan.threads;
   o.weights = weights;
   o.seed = seed(c.arguments.options);
-  // METIS compares no more, and the program may factorize once.
-  if (o.method == order_method::nested_dissection) o.replicas = 1;
+  // The program may factorize once. With one replica, grids in space need twice the operations.
+  if (o.method == order_method::nested_dissection) o.replicas = 2;
   o.tree_levels = c.tree_levels;
   o.layout = tree_layout::nested;
   const pattern_order found = find_order(c, g, s, o);

@@ -536,8 +536,8 @@ struct order_options {
   std::span<const std::int32_t> weights{};
   std::int64_t seed = -1;  ///< of the search; -1: the default of the method
   /// Independent coarsenings that nested_dissection on the host compares for each separator, up to
-  /// 16; 0: the default, 4. One takes half the time of four, and its orders need a few percent more
-  /// operations, which pays for a single factorization. Other methods refuse it.
+  /// 16, with two initial separators each. 0: the default of the method, four of both. Two take
+  /// three quarters of the default's time. Other methods refuse it.
   int replicas = 0;
   /// Levels of a full binary separator tree, which has 2^tree_levels - 1 nodes: domains in its
   /// leaves, separators above. 0: no tree.
