@@ -75,10 +75,10 @@ struct alignas(16) far_state {
 
 /// What the leader of a worker decides for all of its threads; see decided().
 struct decisions {
-  index_t panel;            ///< the worker's next panel; -1: none
-  index_t task;             ///< as in work_item
-  index_t slot;             ///< the place of the worker's first task
-  std::uint32_t next_step;  ///< an outlook
+  index_t panel;        ///< the worker's next panel; -1: none
+  index_t task;         ///< as in work_item
+  index_t slot;         ///< the place of the worker's first task
+  std::uint32_t stays;  ///< as in outcome
 };
 
 /// Shared memory of a worker, before the routes of its warps, which have the alignment of both.
@@ -182,12 +182,13 @@ GSOFA_DEVICE void count_round([[maybe_unused]] const current_panel& c,
 
 /// How a worker leaves a panel.
 struct outcome {
-  outlook next;
+  bool stays;   ///< false: it leaves the parent to workers that hand over
   bool helped;  ///< the parent is a target of tasks; if workers hand over
   parent_panel parent;
 };
 
-/// Ends a panel whose update rounds have cost `update_work`.
+/// Ends a panel whose update rounds have cost `update_work`, which workers that hand over do not
+/// count.
 ///
 /// After: a wide barrier has been passed. After it all threads of the worker see all masks of the
 /// panel and all its updates, the leader may release these to other workers, and no thread reads
@@ -199,13 +200,13 @@ GSOFA_DEVICE outcome finish_panel(const current_panel& c, unsigned long long upd
   if constexpr (team::is_warp) {
     if (c.leads) c.s.excess += static_cast<std::int64_t>(update_work) - c.e.schedule.fair_work;
   }
-  outcome out{goes_on, helped, c.head.parent};
-  if (update_work == 0) {
+  outcome out{true, helped, c.head.parent};
+  if (team::is_warp || team::hands_over || update_work == 0) {
     team::sync_wide();
   } else {
-    out.next = static_cast<outlook>(decided<Tier>(
-        decisions_of<Tier>(c.e, c.s).next_step,
-        [&]() -> std::uint32_t { return c.e.schedule.after_updates<Tier>(update_work); }));
+    out.stays = decided<Tier>(decisions_of<Tier>(c.e, c.s).stays, [&]() -> std::uint32_t {
+                  return c.e.schedule.goes_on_after(update_work) ? 1 : 0;
+                }) != 0;
   }
   return out;
 }

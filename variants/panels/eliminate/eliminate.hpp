@@ -31,14 +31,8 @@ class panel_elimination {
   /// Takes the arrays for orders up to n. Throws budget_error if they do not fit.
   void prepare(index_t n, const elimination_settings& settings, memory_budget& budget);
   /// Factors the panels of one wave, which is all panels if there is one wave; waves ascend. Up to
-  /// five launches; asynchronous. If the update rounds of all waves cost more than
-  /// most_update_work, the elimination falls back: it stops, and the masks are those of no
-  /// factorization.
+  /// five launches; asynchronous.
   void run(const elimination_input& input, panel_range wave);
-  /// Forgets that an earlier run fell back.
-  void expect();
-  /// Whether the last run() fell back; valid once the device has finished the launches of run().
-  [[nodiscard]] bool fell_back() const { return fell_back_[0] != 0; }
   /// Number of tasks that workers of the last run have handed over.
   [[nodiscard]] offset_t tasks() const;
   /// Adds the work of the last run to the counters of `context`, in the counting build.
@@ -59,7 +53,6 @@ class panel_elimination {
   index_t task_room_ = 0;
   device_array<std::uint64_t> task_items_;
   device_array<std::uint32_t> task_words_;  // sharing_control, flags of tasks, marks of panels
-  pinned_vector<std::uint32_t> fell_back_;
 };
 
 #endif

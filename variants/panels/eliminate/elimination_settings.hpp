@@ -2,7 +2,6 @@
 
 /// Settings of the elimination on the GPU, and the control block that its launches share.
 
-#include <cstddef>
 #include <cstdint>
 
 #include "common/types.hpp"
@@ -22,8 +21,8 @@ struct elimination_settings {
   index_t cluster_positions = 2048;  ///< a cluster eliminates panels of more positions
   int blocks_per_cluster = 4;        ///< 1: no clusters
   handing_over far_targets = handing_over::automatic;
-  /// In the units of most_update_work; -1: the number of panels, which is one round for every
-  /// eighth panel.
+  /// In units of work: 8 per update round, 3 per target and step of a sweep; -1: the number of
+  /// panels, which is one round for every eighth panel.
   std::int64_t most_far_work = -1;
   /// Workers also hand over, from the second launch on, if the update rounds of warps have cost
   /// more than this per panel of warps. 42 is nearly four rounds of one step.
@@ -34,13 +33,9 @@ struct elimination_settings {
   index_t near_steps_of_blocks = 2;
   index_t near_steps_of_clusters = 1;
   index_t most_tasks = -1;  ///< room for tasks; -1: n / 8, at least 1,024
-  /// Limit of the work of all update rounds, in units: 8 per round, 3 per target and step of a
-  /// sweep; -1: no limit.
-  std::int64_t most_update_work = -1;
 };
 
-/// What the launches of one wave count in device memory. All words are zero before the first wave;
-/// before every later wave the first words_of_wave are set to zero again.
+/// What the launches of one wave count in device memory. All words are zero before every wave.
 struct elimination_control {
   static constexpr int lists = 4;  ///< the last one remains empty
   std::uint32_t leaf_ticket;       ///< of the first launch: panels that warps have drawn
@@ -49,10 +44,9 @@ struct elimination_control {
   std::uint32_t unused;
   /// The work of the update rounds of warps, less fair_work for each of their panels, mod 2^64.
   unsigned long long excess;
-  unsigned long long update_work;  ///< of the update rounds of all waves
 
-  static constexpr offset_t words_of_wave = 12;
+  static constexpr offset_t words = 12;
 };
-static_assert(offsetof(elimination_control, update_work) == 4 * elimination_control::words_of_wave);
+static_assert(sizeof(elimination_control) == 4 * elimination_control::words);
 
 }  // namespace gsofa::panels

@@ -50,8 +50,7 @@ GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s) 
       if (leads && !team::is_warp) simt::atomic_add(e.counters + count_block_panels, 1ULL);
     }
     const outcome last = factor_and_update<Tier>(current_panel_of<Tier>(e, j, place, s));
-    if (last.next == falls_back) return;
-    stays = last.next != leaves;
+    stays = last.stays;
     j = last.parent.panel;
     if (j < 0) return;
     if (last.parent.children > 1 || last.helped) {
@@ -157,7 +156,6 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
                                 memory_budget& budget) {
   settings_ = settings;
   for (auto& list : lists_) list = {budget, "schedule", n};
-  fell_back_.assign(1, 0);
   counters_ = {budget, "control", elimination_counters};
   const int threads = settings_.warps_per_block * 32;
   const int cluster = settings_.blocks_per_cluster;
@@ -181,8 +179,6 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   task_items_ = {budget, "schedule", task_room_};
   task_words_ = {budget, "schedule", sharing_words + offset_t{task_room_} + n};
 }
-
-void panel_elimination::expect() { fell_back_[0] = 0; }
 
 bool panel_elimination::may_hand_over(index_t longest) const {
   if (settings_.far_targets != handing_over::automatic) {
@@ -214,11 +210,6 @@ panel_schedule panel_elimination::schedule_of(const elimination_input& input, pa
   s.most_far_work = shares ? most_far_work(wave.end - wave.begin) : ~0ULL;
   s.excess = &control.excess;
   s.fair_work = settings_.fair_work;
-  s.update_work = &control.update_work;
-  s.most_update_work = settings_.most_update_work < 0
-                           ? ~0ULL
-                           : static_cast<unsigned long long>(settings_.most_update_work);
-  s.fell_back = fell_back_.data();
   return s;
 }
 
@@ -226,7 +217,6 @@ void panel_elimination::run(const elimination_input& input, panel_range wave) {
   if (detail::counting && wave.begin == 0) {
     fill_bytes(counters_.data(), 0, elimination_counters);
   }
-  if (wave.begin == 0) expect();
   const bool shares = may_hand_over(input.longest);
   elimination_view e{};
   e.p = input.panels;

@@ -41,7 +41,7 @@ GSOFA_DEVICE outcome factor_and_update(const current_panel& c) {
   factor_diagonal<Tier>(c, in.diagonal);
   store_diagonal<Tier>(c);
   if (c.place.length == c.place.width) {
-    const outcome out{goes_on, false, c.head.parent};
+    const outcome out{true, false, c.head.parent};
     worker<Tier>::sync_wide();
     return out;
   }

@@ -18,13 +18,6 @@ struct work_item {
   index_t task;   ///< the panel's column blocks to update, by task_sizes; -1: eliminate
 };
 
-/// What a worker does when a panel and its updates are done.
-enum outlook : std::uint32_t {
-  goes_on,     ///< it continues with the parent, if the parent is ready
-  leaves,      ///< it leaves the parent to workers that hand over
-  falls_back,  ///< it stops, since the update rounds of all panels have cost too much
-};
-
 /// Tasks that have been handed over, in the order of their creation.
 struct task_queue {
   work_item* items;      ///< [k] is valid once flags[k] is not 0
@@ -77,23 +70,6 @@ GSOFA_DEVICE unsigned long long work_of_update_round(index_t positions, std::uin
   return work_of_round + work_of_step * static_cast<unsigned>(steps) * simt::population(active);
 }
 
-/// The work of a round that divides pairs of a position and a target.
-template <tier Tier>
-GSOFA_DEVICE unsigned long long work_of_pairs(offset_t pairs) {
-  const offset_t size = offset_t{worker<Tier>::unroll} * worker<Tier>::wide_size();
-  return work_of_round + work_of_step * static_cast<unsigned long long>((pairs + size - 1) / size);
-}
-
-/// What a task whose rounds cost `work` adds to the work of all panels. Workers do tasks at the
-/// same time: a task takes the share of one worker of the launch, or twice that if workers are
-/// busy.
-template <tier Tier>
-GSOFA_DEVICE unsigned long long work_of_task(unsigned long long work) {
-  const unsigned workers =
-      worker<Tier>::is_cluster ? simt::grid_size() / simt::cluster_size() : simt::grid_size();
-  return 1 + 2 * work / workers;
-}
-
 /// What workers that hand over count. The flags of tasks and the marks of helped panels follow it
 /// in memory.
 struct sharing_control {
@@ -126,9 +102,6 @@ struct panel_schedule {
   /// if that is positive, workers hand over from the second launch on.
   unsigned long long* excess;
   index_t fair_work;  ///< as in elimination_settings
-  unsigned long long* update_work;
-  unsigned long long most_update_work;
-  std::uint32_t* fell_back;  ///< memory of the host: set to 1 once update_work is larger
 
   /// Whether the work counted so far leaves the panels to workers that hand over.
   GSOFA_DEVICE bool is_shared() const {
@@ -151,15 +124,14 @@ struct panel_schedule {
   GSOFA_DEVICE index_t next_listed() const {
     if (is_shared()) return -1;
     const std::uint32_t ticket = simt::atomic_add(from[0].ticket, std::uint32_t{1});
-    return !is_exhausted() && ticket < *from[0].count ? from[0].panels[ticket] : -1;
+    return ticket < *from[0].count ? from[0].panels[ticket] : -1;
   }
   /// The next item for a worker that hands over: tasks before listed panels, since panels wait for
-  /// tasks. Panel -1: nothing is left, or update rounds have cost too much. A worker that stops too
-  /// early does no harm: the workers that remain do the tasks.
+  /// tasks. Panel -1: nothing is left. A worker that stops too early does no harm: the workers that
+  /// remain do the tasks.
   GSOFA_DEVICE work_item next() const {
     work_item item{-1, -1};
     for (;;) {
-      if (is_exhausted()) return {-1, -1};
       if (take_task(item)) return item;
       for (const panel_source& source : from) {
         item.panel = take_panel(source);
@@ -184,23 +156,10 @@ struct panel_schedule {
   /// Whether tasks update panel j, or have updated it. PROOFS.md says when the answer is reliable.
   GSOFA_DEVICE bool is_helped(index_t j) const { return simt::load_shared_state(helped + j) != 0; }
 
-  /// Adds to the work of update rounds. Returns whether the sum is too large, and notifies the host
-  /// in that case; the host looks after the launches.
-  GSOFA_DEVICE bool exceeds_update_work(unsigned long long work) const {
-    const bool too_much = simt::atomic_add(update_work, work) + work > most_update_work;
-    if (too_much) simt::store_to_host(fell_back, 1);
-    return too_much;
-  }
-  /// Adds the work of the update rounds of a panel, and returns what the worker does next.
-  template <tier Tier>
-  GSOFA_DEVICE outlook after_updates(unsigned long long work) const {
-    using team = worker<Tier>;
-    if (exceeds_update_work(work)) return falls_back;
-    if constexpr (team::is_warp || team::hands_over) {
-      return goes_on;
-    } else {
-      return simt::atomic_add(far_work, work) + work >= most_far_work ? leaves : goes_on;
-    }
+  /// Adds the work of the update rounds of a panel by a worker that does not hand over. Returns
+  /// whether such workers still take panels.
+  GSOFA_DEVICE bool goes_on_after(unsigned long long work) const {
+    return simt::atomic_add(far_work, work) + work < most_far_work;
   }
   /// Adds the work of the update rounds of a warp, less fair_work for each of its panels.
   GSOFA_DEVICE void add_excess(std::int64_t of_warp) const {
@@ -235,9 +194,6 @@ struct panel_schedule {
   }
 
  private:
-  GSOFA_DEVICE bool is_exhausted() const {
-    return simt::load_shared_state(update_work) > most_update_work;
-  }
   /// How many of `wanted` tasks find room in the queue, if the first one has place `slot`.
   GSOFA_DEVICE index_t room_for(index_t wanted, std::uint32_t slot) const {
     const std::uint32_t room = slot < tasks.room ? tasks.room - slot : 0;

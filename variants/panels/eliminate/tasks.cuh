@@ -36,17 +36,17 @@ GSOFA_DEVICE lane_masks read_round(const current_panel& c, offset_t round) {
 }
 
 /// Updates the targets of a round of a factored panel, where `unpruned` holds the vertices that no
-/// earlier target prunes. Returns the work of the round. No barrier follows the sweep.
+/// earlier target prunes. No barrier follows the sweep.
 template <tier Tier>
-GSOFA_DEVICE unsigned long long update_round(const current_panel& c, const lane_masks& targets,
-                                             offset_t round, mask_t unpruned) {
+GSOFA_DEVICE void update_round(const current_panel& c, const lane_masks& targets, offset_t round,
+                               mask_t unpruned) {
   using team = worker<Tier>;
   find_routes<Tier>(c, targets, round, unpruned);
   const std::uint32_t active = active_routes<Tier>(c);
   if ((active >> team::warp() & 1U) != 0) find_places<Tier>(c);
   team::sync();
   count_round(c, active);
-  return work_of_pairs<Tier>(sweep_pairs<Tier>(c, active));
+  sweep_pairs<Tier>(c, active);
 }
 
 /// Does a task: updates targets of a factored panel, round by round. Returns the first target of
@@ -71,7 +71,6 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
   // Other workers may update the same targets: none is exclusive. The barriers of find_routes()
   // order this store.
   if (team::rank() == 0) c.head.single_child_steps = 0;
-  unsigned long long work = 0;
   for (offset_t block = first; block < end; block += sizes.of_round) {
     if (block > first) {
       // The previous round has read what this round overwrites.
@@ -82,11 +81,10 @@ GSOFA_DEVICE index_t do_task(const elimination_view& e, work_item task, worker_s
     }
     const mask_t unpruned = unpruned_before<Tier>(c, p.column_block_first[block]);
     if (unpruned == 0) break;
-    work += update_round<Tier>(c, targets, block, unpruned);
+    update_round<Tier>(c, targets, block, unpruned);
   }
   team::sync_wide();
   const index_t ready = decided<Tier>(decisions_of<Tier>(e, s).panel, [&] {
-    if (work > 0) e.schedule.exceeds_update_work(work_of_task<Tier>(work));
     const index_t target = p.column_block_panel[first];
     return e.schedule.done(target, e.schedule.children[target]) ? target : -1;
   });
@@ -121,10 +119,9 @@ GSOFA_DEVICE std::uint32_t near_targets(const current_panel& c, std::uint32_t ta
 }
 
 /// Updates the near targets `others`, and hands over the column blocks from `far` on. If the queue
-/// is full, the worker updates the remaining targets itself. Returns the work of these rounds.
+/// is full, the worker updates the remaining targets itself.
 template <tier Tier>
-GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint32_t others,
-                                              index_t far) {
+GSOFA_DEVICE void update_others(const current_panel& c, std::uint32_t others, index_t far) {
   using team = worker<Tier>;
   const panel_place& place = c.place;
   const auto count = static_cast<index_t>(place.column_block_end - place.column_block_begin);
@@ -133,7 +130,6 @@ GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint3
       c.e.schedule.hand_over<Tier>(c.j, c.e.p.column_block_panel + place.column_block_begin, count,
                                    far, decisions_of<Tier>(c.e, c.s).slot);
   if (others != 0) sweep_pairs<Tier>(c, others);
-  unsigned long long work = 0;
   for (index_t first = rest; first < count; first += warps) {
     team::sync();
     if (team::rank() == 0) c.s.any_upper = 0;
@@ -141,9 +137,8 @@ GSOFA_DEVICE unsigned long long update_others(const current_panel& c, std::uint3
     const offset_t begin = place.column_block_begin + first;
     const mask_t left = unpruned_before<Tier>(c, c.e.p.column_block_first[begin]);
     if (left == 0) break;
-    work += update_round<Tier>(c, read_round<Tier>(c, begin), begin, left);
+    update_round<Tier>(c, read_round<Tier>(c, begin), begin, left);
   }
-  return work;
 }
 
 /// Factors the boundary and updates the ancestors, by a worker that hands over. `targets`: the
@@ -177,14 +172,13 @@ GSOFA_DEVICE outcome update_near_and_far(const current_panel& c, const panel_clo
     hands = (unpruned & vertices_with_boundary<Tier>(c, any)) != 0;
     swept = true;
   }
-  unsigned long long work = 0;
   if (hands) {
-    work = update_others<Tier>(c, others, far);
+    update_others<Tier>(c, others, far);
   } else if (others != 0) {
     if (!swept) team::sync_wide();
     sweep_pairs<Tier>(c, others);
   }
-  return finish_panel<Tier>(c, work, helped);
+  return finish_panel<Tier>(c, 0, helped);
 }
 
 }  // namespace gsofa::panels::elimination

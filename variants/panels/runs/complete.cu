@@ -17,7 +17,6 @@ void mask_completion::prepare(index_t n, const elimination_settings& settings,
 
 void mask_completion::begin(closing_masks when) {
   closing_ = when;
-  elimination_.expect();
   refuted_[0] = 0;
 }
 

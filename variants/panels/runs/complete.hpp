@@ -35,9 +35,8 @@ class mask_completion {
   /// counts them. Asynchronous.
   void complete(const panel_arrays& p, panel_range wave, const counted_results& counted,
                 device_phases& phases, run_context& context);
-  /// Valid once the device has done what complete() launched: whether an elimination has cost more
-  /// than a search of rows and stopped, and whether closed masks were not those of L + U.
-  [[nodiscard]] bool fell_back() const { return elimination_.fell_back(); }
+  /// Valid once the device has done what complete() launched: whether closed masks were not those
+  /// of L + U.
   [[nodiscard]] bool refuted() const { return refuted_[0] != 0; }
   /// Adds the work of the elimination to the counters, in the counting build.
   void report(run_context& context) const { elimination_.report(context); }

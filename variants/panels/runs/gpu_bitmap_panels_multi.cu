@@ -106,12 +106,12 @@ class bitmap_panels_multi final : public variant {
     bool all_built = true;
     for (std::size_t k = 0; k < parts_.size(); ++k) {
       refuted = refuted || parts_[k]->completion.refuted();
-      all_built = all_built && built[k] != 0 && !parts_[k]->completion.fell_back();
+      all_built = all_built && built[k] != 0;
     }
     if (refuted) return false;
     all_built = all_built && join(context);
     if (parts_[0]->completion.refuted()) return false;
-    if (!all_built || parts_[0]->completion.fell_back()) {
+    if (!all_built) {
       run_alone(context);
     } else {
       report(context);

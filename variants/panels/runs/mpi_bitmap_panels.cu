@@ -126,7 +126,7 @@ class mpi_bitmap_panels final : public variant {
     bool built = false;
     j.collective_try([&] {
       top_->release();
-      built = part_->run(job_, at(j.rank()), closing, context) && !part_->completion.fell_back();
+      built = part_->run(job_, at(j.rank()), closing, context);
     });
     // Every rank learns the worst of all.
     const auto on_all = [&](bool& is_built, bool& is_refuted) {
@@ -138,10 +138,7 @@ class mpi_bitmap_panels final : public variant {
     on_all(built, refuted);
     if (!refuted && built) {
       built = join(context);
-      if (j.root()) {
-        built = built && !part_->completion.fell_back();
-        refuted = part_->completion.refuted();
-      }
+      if (j.root()) refuted = part_->completion.refuted();
       on_all(built, refuted);
     }
     if (refuted) return false;

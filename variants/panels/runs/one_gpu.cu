@@ -44,7 +44,6 @@ void one_gpu::prepare(const run_settings& settings, run_context& context) {
   if (o.choice("hand_over") != "auto") {
     elimination.far_targets = o.choice("hand_over") == "on" ? handing_over::on : handing_over::off;
   }
-  if (tuning_.search) elimination.most_update_work = work_of_search(n_, matrix_.rows().nnz);
   completion_.prepare(n_, elimination, budget_);
   const bool counts_alone =
       settings.wants.without(want_set(want::counts) | want::supernodes) == want_set() &&
@@ -107,13 +106,6 @@ bool one_gpu::run_panels(closing_masks closing, run_context& context) {
     context.derived["refuted"] = 1;
     return false;
   }
-  if (completion_.fell_back()) {
-    waves_.release();
-    panels_.release();
-    search(context);
-    context.derived["gave_up"] = 1;
-    return true;
-  }
   if (needs_rows()) find_rows(context);
   report(context);
   return true;
@@ -126,7 +118,7 @@ void one_gpu::complete(run_context& context) {
   if (waves > 1 && settings_.wants.has(want::supernodes)) {
     column_runs_ = {budget_, "column_runs", n_};
   }
-  for (index_t k = 0; k < waves && (k == 0 || !completion_.fell_back()); ++k) {
+  for (index_t k = 0; k < waves; ++k) {
     if (k > 0) phases_.mark(context, phase_id::schedule);
     const panel_range wave = waves_.begin(k, view_of(matrix_), panels_);
     context.check_deadline(k, waves);

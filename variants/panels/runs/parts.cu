@@ -29,9 +29,7 @@ void panel_part::prepare(const part_job& job, int on_one, bool is_first) {
   if (!is_first) of_part.wants = of_part.wants.without(want::supernodes);
   rows.prepare(n, of_part, budget);
   panels.prepare(n, budget, job.parts);
-  elimination_settings settings = job.tuning.elimination;
-  settings.most_update_work = work_of_search(n, job.a.nnz());
-  completion.prepare(n, settings, budget);
+  completion.prepare(n, job.tuning.elimination, budget);
 }
 
 bool panel_part::run(const part_job& job, std::size_t k, closing_masks closing,

@@ -1,26 +1,14 @@
-// The fall-back: another variant takes over if the panels do not fit in memory, or if their update
-// rounds cost more than a search of rows.
+// The fall-back: another variant takes over if the panels do not fit in memory.
 
 #include "variants/device/simt.hpp"
 
 #if defined(GSOFA_GPU)
 
-#include <algorithm>
 #include <string>
 
 #include "variants/panels/runs/search.hpp"
 
 namespace gsofa::panels {
-
-// A unit takes about as long as 105,000 pairs of a row and an entry of A (measured on small inputs
-// in their natural order), and a search has some work that does not depend on either. If the
-// elimination propagates updates from panel to panel for longer than that, which no symmetric
-// pattern makes it do, rows are searched: at most twice the time of the search.
-std::int64_t work_of_search(index_t n, offset_t nnz) {
-  constexpr double pairs_per_unit = 105e3;
-  const double pairs = static_cast<double>(n) * static_cast<double>(nnz);
-  return 1900 + static_cast<std::int64_t>(std::min(pairs / pairs_per_unit, 4e18));
-}
 
 bool announce_search(const device_rows& a, double silent, offset_t bytes_missing,
                      const run_context& context) {

@@ -17,9 +17,6 @@ namespace gsofa::panels {
 
 using namespace gsofa::gpu;
 
-/// The work of a search of all rows, in the units of elimination_settings::most_update_work.
-std::int64_t work_of_search(index_t n, offset_t nnz);
-
 /// Tells the user of a search that will take more than `silent` seconds, and of the bytes of the
 /// budget with which there would be none. Returns whether it has told.
 bool announce_search(const device_rows& a, double silent, offset_t bytes_missing,

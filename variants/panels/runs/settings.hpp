@@ -18,7 +18,6 @@ enum class closing_masks : char { where_symmetric, never, always };
 
 struct panel_tuning {
   elimination_settings elimination{};
-  bool search = true;  ///< most_update_work is that of a search of rows, not that of `elimination`
   offset_t most_positions = 0;        ///< as in panel_limits
   bool waves = true;                  ///< several, if not all positions are admitted at once
   double longest_silent_search = 60;  ///< seconds; a longer search is announced to the user
