@@ -72,7 +72,7 @@ gsofa_test(cli/cliffs COMMAND experiments/cliffs/cliffs_test.py
   PROPERTIES LABELS cli TIMEOUT 300 ENVIRONMENT "GSOFA_EMULATED=$<TARGET_FILE:gsofa_emulated>")
 gsofa_test(cli/reproduce COMMAND experiments/reproduce_test.py
   PROPERTIES LABELS cli TIMEOUT 900 COST 40 SKIP_RETURN_CODE 77 ${build})
-foreach(file plots/compare plots/order_kinds plots/records plots/style plots/site/site paper/junit paper/language paper/verdicts paper/claims paper/report paper/results
+foreach(file plots/cliffs plots/compare plots/order_kinds plots/records plots/style plots/site/site paper/junit paper/language paper/verdicts paper/claims paper/report paper/results
     paper/artifact/needs)
   gsofa_test(${file} COMMAND ${file}_test.py PROPERTIES LABELS cli TIMEOUT 600 SKIP_RETURN_CODE 77)
 endforeach()
