@@ -77,12 +77,13 @@ def panel_jobs(args, machine):
 def order_jobs(args, machine):
     """A job per input for the orders of the host, on one core, and one for the order of the GPU."""
     jobs = []
-    for k, name in enumerate(inputs_of(args.group)):
+    for name in inputs_of(args.group):
+        file = re.sub(r"[^A-Za-z0-9_.=-]", "_", name.removeprefix("gen:"))
         for where, gpus, orders in (("host", 0, ANCHORS + HOST_ORDERS), ("gpu", 1, ORDERS[-1:])):
             if gpus <= len(machine.gpus):
-                part = args.out / "parts" / "orders.jsonl" / f"{where}.{k}.jsonl"
-                jobs.append(Job(f"{where}.{k}", [args.gsofa, "order", "--matrix", name, "--order", ",".join(orders), "--threads", "1",
-                                                 "--out", os.path.relpath(part, ROOT)], gpus=gpus, part=part, judged=True))
+                part = args.out / "parts" / "orders.jsonl" / f"{where}.{file}.jsonl"
+                jobs.append(Job(f"{where}.{file}", [args.gsofa, "order", "--matrix", name, "--order", ",".join(orders),
+                                                    "--threads", "1", "--out", os.path.relpath(part, ROOT)], gpus=gpus, part=part, judged=True))
     return jobs
 
 
