@@ -82,18 +82,18 @@ def order_jobs(args, machine):
         for where, gpus, orders in (("host", 0, ANCHORS + HOST_ORDERS), ("gpu", 1, ORDERS[-1:])):
             if gpus <= len(machine.gpus):
                 part = args.out / "parts" / "orders.jsonl" / f"{where}.{file}.jsonl"
-                jobs.append(Job(f"{where}.{file}", [args.gsofa, "order", "--matrix", name, "--order", ",".join(orders),
-                                                    "--threads", "1", "--out", os.path.relpath(part, ROOT)], gpus=gpus, part=part, judged=True))
+                argv = [args.gsofa, "order", "--matrix", name, "--order", ",".join(orders), "--threads", "1",
+                        "--out", os.path.relpath(part, ROOT)]
+                jobs.append(Job(f"{where}.{file}", argv, gpus=gpus, part=part, judged=True))
     return jobs
 
 
-def first(record, columns):
-    """The columns of a row that every record of an input agrees on."""
-    gpus = [g["name"] for g in record["gpus"][:1]]
-    name = record["matrix"]["name"]
-    all_of = {"input": name, "family": family(name), "n": record["matrix"]["n"], "nnz": record["matrix"]["nnz"],
-              "commit": record["git"]["sha"] + "-dirty" * record["git"]["dirty"], "gpu": "".join(gpus), "cpu": record["cpu"]}
-    return {c: all_of.get(c, "") for c in columns}
+def new_row(record, columns):
+    """A row with what all records of an input have in common; its other columns are empty."""
+    matrix, git = record["matrix"], record["git"]
+    return dict.fromkeys(columns, "") | {
+        "input": matrix["name"], "family": family(matrix["name"]), "n": matrix["n"], "nnz": matrix["nnz"],
+        "commit": git["sha"] + "-dirty" * git["dirty"], "gpu": "".join(g["name"] for g in record["gpus"][:1]), "cpu": record["cpu"]}
 
 
 def milliseconds(record):
@@ -110,7 +110,7 @@ def panel_rows(records):
     rows, counts = {}, {}
     for r in records:
         name, result = r["matrix"]["name"], r["result"]
-        row = rows.setdefault(name, first(r, PANELS))
+        row = rows.setdefault(name, new_row(r, PANELS))
         row["gpu_ms" if r["variant"] == GPU else "core_ms"] = f"{milliseconds(r):.4g}"
         if r["status"] != "timeout":
             row["entries"] = result["nnz_l"] + result["nnz_u"]
@@ -124,7 +124,7 @@ def order_rows(records):
     """Rows of orders.csv."""
     rows = {}
     for r in records:
-        row = rows.setdefault(r["matrix"]["name"], first(r, OPERATIONS))
+        row = rows.setdefault(r["matrix"]["name"], new_row(r, OPERATIONS))
         row[r["order"]] = f"{r['result']['flops']:.10g}"
     return list(rows.values())
 
@@ -154,20 +154,22 @@ def order_report(rows):
     """The same for orders: a table of each order that has records; only `automatic` has a limit."""
     lines, beyond = [], 0
     for order in ORDERS:
-        judged = sorted((r for r in rows if over_better(r, order)), key=lambda r: -over_better(r, order))  # pylint: disable=cell-var-from-loop
+        judged = sorted(((ratio, r) for r in rows if (ratio := over_better(r, order))), key=lambda pair: -pair[0])
         if not judged:
             continue
-        above = sum(over_better(r, order) > MOST_OPERATIONS for r in judged)
+        above = sum(ratio > MOST_OPERATIONS for ratio, _ in judged)
         beyond += above if order == ORDERS[0] else 0
-        mean = math.exp(statistics.fmean(math.log(over_better(r, order)) for r in judged))
+        mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _ in judged))
         lines += [f"{order}: {above} of {len(judged)} inputs above {MOST_OPERATIONS} of the better of METIS and AMD, "
                   f"geometric mean {mean:.3f}", "", "| input | n | operations | METIS | AMD | order / better |", "|---|---|---|---|---|---|"]
         lines += [f"| `{r['input'].removeprefix('gen:')}` | {int(r['n']):,} | {float(r[order]):.3g} | {float(r['metis']):.3g} | "
-                  f"{float(r['amd']):.3g} | {over_better(r, order):.2f} |" for r in judged[:WORST]] + [""]
+                  f"{float(r['amd']):.3g} | {ratio:.2f} |" for ratio, r in judged[:WORST]] + [""]
     return lines, beyond
 
 
-PARTS = {"panels": (panel_jobs, panel_rows, panel_report, PANELS), "orders": (order_jobs, order_rows, order_report, OPERATIONS)}
+# Of each part: its jobs, the rows and the report of their records, and the columns of the table with those that a complete row fills.
+PARTS = {"panels": (panel_jobs, panel_rows, panel_report, PANELS, ("gpu_ms", "core_ms")),
+         "orders": (order_jobs, order_rows, order_report, OPERATIONS, ANCHORS + HOST_ORDERS)}
 
 
 def main(words):
@@ -179,7 +181,7 @@ def main(words):
                    metavar="FILE", help="the program (default: build/release/gsofa)")
     args = p.parse_args(words)
     args.gsofa = os.path.relpath(args.gsofa, ROOT)
-    jobs_of, rows_of, report_of, columns = PARTS[args.part]
+    jobs_of, rows_of, report_of, columns, filled = PARTS[args.part]
     try:
         version = subprocess.run([ROOT / args.gsofa, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError) as e:
@@ -187,11 +189,10 @@ def main(words):
     machine = Machine.find(None)
     verdicts = Queue(machine, Results(args.out, version), 0).run(jobs_of(args, machine))
     rows = rows_of(json_lines.read(args.out / f"{args.part}.jsonl"))
-    incomplete = [v for v in verdicts.values() if not v.startswith("passed")]
-    absent = [r["input"] for r in rows if "" in [r[c] for c in columns[4:7] if c not in PROVENANCE]]
-    if incomplete or absent or len(rows) < len(inputs_of(args.group)):
-        raise Fault(f"incomplete: {len(incomplete)} jobs did not pass, {len(rows)} of {len(inputs_of(args.group))} inputs have records"
-                    + (f", {absent[0]} lacks a result" if absent else ""))
+    failed = sum(not v.startswith("passed") for v in verdicts.values())
+    complete, wanted = sum(all(r[c] for c in filled) for r in rows), len(inputs_of(args.group))
+    if failed or complete < wanted:
+        raise Fault(f"incomplete: {failed} jobs did not pass, {complete} of {wanted} inputs have all results")
     with open(args.out / f"{args.part}.csv", "w", newline="", encoding="utf-8") as f:
         writer = csv.DictWriter(f, columns, lineterminator="\n")
         writer.writeheader()
