@@ -17,8 +17,6 @@ namespace gsofa::panels {
 namespace {
 
 constexpr index_t rows_at_a_time = 1024;
-// The steps for several threads take one thread 1.2 to 2.8 times as long as the single pass.
-constexpr int threads_that_pay = 3;
 // Ranges of rows per thread in the search for mirror images.
 constexpr int ranges_of_thread = 4;
 // At most 2^8 buckets, whose ends stay in the first-level cache.
@@ -103,22 +101,49 @@ offset_t ordered_graph::mirrored_entries(index_t begin, index_t end, std::atomic
   return found;
 }
 
-// One pass of one thread: diagonals, least neighbours, and in columns_.ptr[j + 1] the number of
-// entries of column j below the diagonal. Nothing branches except the ends of rows. The minimum
-// needs no test for i < j, since least_[j] <= j.
-void ordered_graph::scan_rows() {
+// Sets rows_.diagonal and least_, and counts the entries below the diagonal: inner_.ptr[j + 1] is
+// the number in column j inside the range of its thread, and b counts all others by buckets. Each
+// thread scans the rows of its range. last_[j] is the least row of an earlier range with an entry
+// in column j, or j.
+ordered_graph::buckets ordered_graph::scan_rows(int threads) {
+  buckets b = plan_buckets(threads);
   least_.resize(at(n));
-  std::iota(least_.begin(), least_.end(), 0);
-  columns_.ptr.assign(at(n) + 1, 0);
+  last_.resize(at(n));
+  inner_.ptr.resize(at(n) + 1);
+  on_threads(threads, [&](int t) {
+    const index_t begin = b.first[at(t)];
+    const index_t end = b.first[at(t) + 1];
+    std::iota(least_.begin() + begin, least_.begin() + end, begin);
+    std::iota(last_.begin() + begin, last_.begin() + end, begin);
+    std::fill(inner_.ptr.begin() + begin + 1, inner_.ptr.begin() + end + 1, 0);
+  });
+  on_threads(threads, [&](int t) {
+    scan_rows(b.first[at(t)], b.first[at(t) + 1], b.next[at(t)].data(), b.shift);
+  });
+  place_buckets(b);
+  return b;
+}
+
+// The rows begin .. end - 1. Nothing branches inside the range except the ends of rows. The minimum
+// needs no test for i < j, since least_[j] <= j.
+void ordered_graph::scan_rows(index_t begin, index_t end, offset_t* others, int shift) {
   const index_t* const idx = rows_.idx.data();
   index_t* const least = least_.data();
-  offset_t* const length = columns_.ptr.data() + 1;
-  for (index_t i = 0; i < n; ++i) {
-    const offset_t begin = rows_.ptr[at(i)];
-    const offset_t end = rows_.ptr[at(i) + 1];
-    offset_t diagonal = begin;
-    least[i] = std::min(least[i], idx[begin]);
-    for (offset_t p = begin; p < end; ++p) {
+  offset_t* const length = inner_.ptr.data() + 1;
+  for (index_t i = begin; i < end; ++i) {
+    offset_t from = rows_.ptr[at(i)];
+    offset_t to = rows_.ptr[at(i) + 1];
+    least[i] = std::min(least[i], idx[from]);
+    for (; idx[from] < begin; ++from) ++others[idx[from] >> shift];
+    for (; idx[to - 1] >= end; --to) {
+      // relaxed: minima are read after all threads have joined.
+      std::atomic_ref<index_t> first(last_[at(idx[to - 1])]);
+      index_t old = first.load(std::memory_order_relaxed);
+      while (old > i && !first.compare_exchange_weak(old, i, std::memory_order_relaxed)) {
+      }
+    }
+    offset_t diagonal = from;
+    for (offset_t p = from; p < to; ++p) {
       const index_t j = idx[p];
       const offset_t below = j < i ? 1 : 0;
       diagonal += below;
@@ -129,92 +154,82 @@ void ordered_graph::scan_rows() {
   }
 }
 
-// The same with all threads, which count entries by buckets instead of columns. Sets last_ to -1.
-ordered_graph::buckets ordered_graph::scan_rows(int threads) {
-  buckets b = plan_buckets(threads);
-  least_.resize(at(n));
-  last_.resize(at(n));
-  parallel_ranges<index_t>(threads, n, 4 * rows_at_a_time, [&](int, index_t begin, index_t end) {
-    for (index_t u = begin; u < end; ++u) least_[at(u)] = rows_.idx[at(rows_.ptr[at(u)])];
-    std::fill(last_.begin() + begin, last_.begin() + end, -1);
+// Transposes the entries below the diagonal: those inside the range of a thread to inner_, all
+// others to outer_. Returns the v, except first children, for which no thread knows an entry of
+// column P(v) or row P(v) in the subtree of v. A vertex that its thread leaves in doubt is looked
+// up in the tables of all threads.
+std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
+  std::vector<offset_t> place(at(threads) + 1, 0);
+  parallel_ranges<int>(threads, threads, 1, [&](int, int t, int) {
+    const auto length = inner_.ptr.begin() + 1;
+    place[at(t) + 1] =
+        std::accumulate(length + b.first[at(t)], length + b.first[at(t) + 1], offset_t{0});
   });
+  for (std::size_t t = 1; t < place.size(); ++t) place[t] += place[t - 1];
+  inner_.ptr[0] = 0;
+  // After all entries, each thread has an unused place in a cache line of its own.
+  constexpr offset_t apart = 128 / sizeof(entry);
+  inner_.entries.resize(at(place.back() + threads * apart + 1));
+  entries_.resize(at(b.begin.back()));
+  next_.resize(at(n));
+  work_.resize(at(n));
   if (far_.size() < at(threads)) far_.resize(at(threads));
+  std::vector<std::span<const index_t>> found(at(threads));
   on_threads(threads, [&](int t) {
     far_[at(t)].clear();
-    offset_t* const mine = b.next[at(t)].data();
-    for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
-      offset_t diagonal = rows_.ptr[at(i)];
-      for (const index_t j : row(i)) {
-        const offset_t below = j < i ? 1 : 0;
-        diagonal += below;
-        mine[at(j) >> b.shift] += below;
-        // relaxed: minima are read after all threads have joined.
-        std::atomic_ref<index_t> least(least_[at(j)]);
-        index_t old = least.load(std::memory_order_relaxed);
-        while (old > i && !least.compare_exchange_weak(old, i, std::memory_order_relaxed)) {
-        }
-      }
-      rows_.diagonal[at(i)] = diagonal;
-    }
+    found[at(t)] = transpose_scanned(b, t, place[at(t)], place.back() + (t + 1) * apart);
   });
-  place_buckets(b);
-  return b;
+  transpose_buckets(b, threads, outer_);
+  std::vector<index_t> all;
+  for (const std::span<const index_t> some : found) {
+    std::ranges::copy_if(some, std::back_inserter(all), [&](index_t v) {
+      return !has_edge_in_row(v) &&
+             std::all_of(far_.begin(), far_.begin() + threads,
+                         [&](far_columns& f) { return is_doubtful(v, f.last_row(parent[at(v)])); });
+    });
+  }
+  return all;
 }
 
-// One pass of one thread, from the lengths of the columns: the columns below the diagonal. Returns
-// the v, except first children, for which neither column P(v) nor row P(v) has an entry in the
-// subtree of v. last_[j] is
-// the last row so far with an entry in column j; -1: none. An entry (i, j) with i <= j is written
-// at the next place of column j and then overwritten: in column j, or, if that is empty, in the
-// next column with entries, all rows that stay come after it.
-std::vector<index_t> ordered_graph::transpose_scanned() {
-  std::vector<offset_t>& ptr = columns_.ptr;
-  for (index_t j = 0; j < n; ++j) ptr[at(j) + 1] += ptr[at(j)];
-  next_.assign(ptr.begin(), ptr.end() - 1);
-  columns_.entries.resize(at(ptr.back()) + 1);
-  last_.assign(at(n), -1);
-  work_.resize(at(n));
+// The rows of thread t, whose entries inside its range go to inner_.entries[place ..]. last_[j] is
+// the last row so far with an entry in column j of the range; -1: none; far_ has later columns.
+// Returns the vertices in doubt, in the thread's part of work_.
+std::span<const index_t> ordered_graph::transpose_scanned(buckets& b, int t, offset_t place,
+                                                          offset_t unused) {
+  const index_t begin = b.first[at(t)];
+  const index_t end = b.first[at(t) + 1];
+  for (index_t j = begin; j < end; ++j) {
+    next_[at(j)] = place;
+    inner_.ptr[at(j) + 1] = place += inner_.ptr[at(j) + 1];
+    last_[at(j)] = -1;
+  }
   const index_t* const idx = rows_.idx.data();
   offset_t* const next = next_.data();
   index_t* const last = last_.data();
-  entry* const out = columns_.entries.data();
+  entry* const out = inner_.entries.data();
+  offset_t* const others = b.next[at(t)].data();
   std::size_t doubtful = 0;
-  for (index_t i = 0; i < n; ++i) {
-    for (offset_t p = rows_.ptr[at(i)]; p < rows_.ptr[at(i) + 1]; ++p) {
+  index_t* const doubts = work_.data() + begin;
+  for (index_t i = begin; i < end; ++i) {
+    offset_t from = rows_.ptr[at(i)];
+    offset_t to = rows_.ptr[at(i) + 1];
+    for (; idx[from] < begin; ++from) {
+      entries_[at(others[idx[from] >> b.shift]++)] = {.row = i, .column = idx[from]};
+    }
+    for (; idx[to - 1] >= end; --to)
+      far_[at(t)].of(idx[to - 1]) = {.row = i, .column = idx[to - 1]};
+    for (offset_t p = from; p < to; ++p) {
       const index_t j = idx[p];
-      out[next[j]] = {.row = i, .column = j};
-      next[j] += j < i ? 1 : 0;
+      const offset_t below = j < i ? 1 : 0;
+      out[unused + ((next[j] - unused) & -below)] = {.row = i, .column = j};
+      next[j] += below;
       last[j] = i;
     }
-    work_[doubtful] = i;
-    doubtful += is_doubtful(i) ? 1 : 0;
-  }
-  return without_edge_in_row(std::span(work_).first(doubtful));
-}
-
-// The same with all threads, each with the rows of its range. last_ holds the columns inside the
-// range, far_ later columns. A vertex left in doubt is looked up in the tables of all threads.
-std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
-  std::vector<std::vector<index_t>> found(at(threads));
-  transpose_by_buckets(half::below, b, threads, columns_, [&](int t, index_t i) {
-    const index_t end = b.first[at(t) + 1];
-    for (const index_t u : row_above(i)) {
-      if (u < end) {
-        last_[at(u)] = i;
-      } else {
-        far_[at(t)].of(u) = {.row = i, .column = u};
-      }
-    }
     const index_t u = parent[at(i)];
-    const bool doubtful = u < end ? is_doubtful(i) : is_doubtful(i, far_[at(t)].last_row(u));
-    if (doubtful && !has_edge_in_row(i)) found[at(t)].push_back(i);
-  });
-  std::vector<index_t> all = joined(found);
-  std::erase_if(all, [&](index_t v) {
-    return std::any_of(far_.begin(), far_.begin() + threads,
-                       [&](far_columns& f) { return !is_doubtful(v, f.last_row(parent[at(v)])); });
-  });
-  return all;
+    doubts[doubtful] = i;
+    doubtful += (u < end ? is_doubtful(i) : is_doubtful(i, far_[at(t)].last_row(u))) ? 1 : 0;
+  }
+  return {doubts, doubtful};
 }
 
 // Ranges of rows with about the same number of entries each.
@@ -249,22 +264,11 @@ void ordered_graph::place_buckets(buckets& b) {
   }
 }
 
-// Calls after(thread, i) when the entries of row i are in their buckets.
-template <class After>
-void ordered_graph::transpose_by_buckets(half h, buckets& b, int threads, half_columns& out,
-                                         const After& after) {
+// Transposes the entries that are in their buckets.
+void ordered_graph::transpose_buckets(const buckets& b, int threads, half_columns& out) {
   const offset_t total = b.begin.back();
-  entries_.resize(at(total));
-  on_threads(threads, [&](int t) {
-    offset_t* const mine = b.next[at(t)].data();
-    for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
-      for (const index_t j : side(h, i)) {
-        entries_[at(mine[at(j) >> b.shift]++)] = {.row = i, .column = j};
-      }
-      after(t, i);
-    }
-  });
-  out.ptr.resize(at(n) + 1);
+  out.ptr.resize(total == 0 ? 0 : at(n) + 1);
+  if (total == 0) return;
   out.ptr[at(n)] = total;
   out.entries.resize(at(total));
   const std::size_t count = b.begin.size() - 1;
@@ -290,7 +294,15 @@ void ordered_graph::transpose_half(half h, int threads, half_columns& out) {
     }
   });
   place_buckets(b);
-  transpose_by_buckets(h, b, threads, out, [](int, index_t) {});
+  entries_.resize(at(b.begin.back()));
+  on_threads(threads, [&](int t) {
+    for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
+      for (const index_t j : side(h, i)) {
+        entries_[at(b.next[at(t)][at(j) >> b.shift]++)] = {.row = i, .column = j};
+      }
+    }
+  });
+  transpose_buckets(b, threads, out);
 }
 
 // `entries`: all entries of the columns begin .. end - 1, ascending by rows. Before: out.ptr[begin]
@@ -330,15 +342,10 @@ bool ordered_graph::build_postordered_tree(int threads) {
     find_nearest_parents(threads);
     return find_doubtful(threads).empty();
   }
-  if (threads < threads_that_pay) {
-    scan_rows();
-    find_nearest_parents(threads);
-    return transpose_scanned().empty();
-  }
   buckets b = scan_rows(threads);
   find_nearest_parents(threads);
   std::vector<index_t> doubtful = transpose_scanned(b, threads);
-  return doubtful.empty() || have_edges_in_columns(doubtful, threads);
+  return doubtful.empty() || (threads > 1 && have_edges_in_columns(doubtful, threads));
 }
 
 // The threads find the nearest parents inside chunks; one thread then those in later chunks.
@@ -362,7 +369,7 @@ void ordered_graph::find_nearest_parents(chunk& c) {
   index_t* const open = work_.data() + c.begin;
   index_t count = 0;
   for (index_t u = c.begin; u < c.end; ++u) {
-    const index_t reached = least_[at(u)];
+    const index_t reached = least_neighbour(u);
     while (count > 0 && open[count - 1] >= reached) parent[at(open[--count])] = u;
     parent[at(u)] = -1;
     subtree_begin_[at(u)] = count > 0 ? open[count - 1] + 1 : 0;
@@ -378,7 +385,7 @@ void ordered_graph::join_chunks(std::span<const chunk> chunks) {
   std::vector<index_t> open;
   for (const chunk& c : chunks) {
     for (const index_t u : c.first) {
-      for (; !open.empty() && open.back() >= least_[at(u)]; open.pop_back()) {
+      for (; !open.empty() && open.back() >= least_neighbour(u); open.pop_back()) {
         parent[at(open.back())] = u;
       }
       subtree_begin_[at(u)] = open.empty() ? 0 : open.back() + 1;
@@ -513,7 +520,9 @@ void ordered_graph::relabel(int threads) {
   row_ptr_ = std::move(ptr);
   row_idx_ = std::move(idx);
   rows_ = {row_ptr_, row_idx_, std::move(diagonal)};
-  if (!symmetric_) transpose_half(half::below, threads, columns_);
+  if (symmetric_) return;
+  transpose_half(half::below, threads, inner_);
+  outer_.ptr.clear();
 }
 
 }  // namespace gsofa::panels

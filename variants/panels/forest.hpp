@@ -2,9 +2,12 @@
 
 /// The stage "forest" on the host: pattern -> elimination tree, postorder, relabelled A.
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -29,10 +32,12 @@ struct ordered_graph {
   /// The j < i with A(i, j) != 0, and the j > i.
   [[nodiscard]] std::span<const index_t> row_below(index_t i) const { return rows_.before(i); }
   [[nodiscard]] std::span<const index_t> row_above(index_t i) const { return rows_.after(i); }
-  /// The entries below the diagonal in the columns begin .. end - 1, ascending by columns, then by
-  /// rows. Before: the pattern is not symmetric (use row_above() if it is).
-  [[nodiscard]] std::span<const entry> columns_below(index_t begin, index_t end) const {
-    return columns_.of(begin, end);
+  /// The entries below the diagonal in the columns begin .. end - 1: two lists, ascending by
+  /// columns, then by rows; in each column the rows of the second list are later. Before: the
+  /// pattern is not symmetric (use row_above() if it is).
+  [[nodiscard]] std::array<std::span<const entry>, 2> columns_below(index_t begin,
+                                                                    index_t end) const {
+    return {inner_.of(begin, end), outer_.of(begin, end)};
   }
   /// Entries of the rows before i.
   [[nodiscard]] offset_t entries_before(index_t i) const { return rows_.ptr[at(i)]; }
@@ -40,7 +45,9 @@ struct ordered_graph {
   /// those below the diagonal in the same columns.
   [[nodiscard]] offset_t entries_of(index_t begin, index_t end) const {
     const offset_t in_rows = rows_.ptr[at(end)] - rows_.ptr[at(begin)];
-    return symmetric_ ? in_rows : in_rows + columns_.ptr[at(end)] - columns_.ptr[at(begin)];
+    if (symmetric_) return in_rows;
+    const auto [inner, outer] = columns_below(begin, end);
+    return in_rows + std::ssize(inner) + std::ssize(outer);
   }
   /// The first vertex of each subtree; empty if vertices were relabelled.
   [[nodiscard]] std::span<const index_t> subtree_begin() const { return subtree_begin_; }
@@ -70,10 +77,11 @@ struct ordered_graph {
   };
   // The entries on one side of the diagonal, by columns.
   struct half_columns {
-    std::vector<offset_t> ptr;
-    buffer<entry> entries;  // the last one may be unused
+    std::vector<offset_t> ptr;  // empty: no entries
+    buffer<entry> entries;      // the last ones may be unused
 
     [[nodiscard]] std::span<const entry> of(index_t begin, index_t end) const {
+      if (ptr.empty()) return {};
       return entries.view().subspan(at(ptr[at(begin)]), at(ptr[at(end)] - ptr[at(begin)]));
     }
   };
@@ -120,15 +128,14 @@ struct ordered_graph {
   [[nodiscard]] std::span<const index_t> row(index_t i) const {
     return rows_.slice(rows_.ptr[at(i)], rows_.ptr[at(i) + 1]);
   }
-  void scan_rows();
   buckets scan_rows(int threads);
-  std::vector<index_t> transpose_scanned();
+  void scan_rows(index_t begin, index_t end, offset_t* others, int shift);
   std::vector<index_t> transpose_scanned(buckets& b, int threads);
+  std::span<const index_t> transpose_scanned(buckets& b, int t, offset_t place, offset_t unused);
   [[nodiscard]] std::vector<index_t> row_ranges(int threads) const;
   [[nodiscard]] buckets plan_buckets(int threads) const;
   static void place_buckets(buckets& b);
-  template <class After>
-  void transpose_by_buckets(half h, buckets& b, int threads, half_columns& out, const After& after);
+  void transpose_buckets(const buckets& b, int threads, half_columns& out);
   void transpose_half(half h, int threads, half_columns& out);
   void transpose_half(half h, half_columns& out);
   void transpose_bucket(std::span<const entry> entries, index_t begin, index_t end,
@@ -137,6 +144,10 @@ struct ordered_graph {
   void find_nearest_parents(int threads);
   void find_nearest_parents(chunk& c);
   void join_chunks(std::span<const chunk> chunks);
+  // Of all neighbours of u and u itself.
+  [[nodiscard]] index_t least_neighbour(index_t u) const {
+    return std::min(least_[at(u)], last_[at(u)]);
+  }
   [[nodiscard]] bool has_edge_in_row(index_t v) const;
   [[nodiscard]] bool is_doubtful(index_t v) const;
   [[nodiscard]] bool is_doubtful(index_t v, index_t last) const;
@@ -148,7 +159,9 @@ struct ordered_graph {
 
   bool symmetric_ = false;
   adjacency rows_;
-  half_columns columns_;           // below the diagonal, unless symmetric_
+  // Below the diagonal, unless symmetric_: entries with row and column in the range of one thread,
+  // and all others.
+  half_columns inner_, outer_;
   std::vector<offset_t> row_ptr_;  // of relabelled rows
   std::vector<index_t> row_idx_, work_, least_, last_, subtree_begin_;
   buffer<entry> entries_;

@@ -79,9 +79,11 @@ std::vector<index_t> column_of(const panels::ordered_graph& g, index_t j) {
     rows.assign(row.begin(), row.end());
     return rows;
   }
-  for (const auto& [row, column] : g.columns_below(j, j + 1)) {
-    CHECK(column == j);
-    rows.push_back(row);
+  for (const auto entries : g.columns_below(j, j + 1)) {
+    for (const auto& [row, column] : entries) {
+      CHECK(column == j);
+      rows.push_back(row);
+    }
   }
   return rows;
 }

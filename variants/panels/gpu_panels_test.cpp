@@ -136,7 +136,9 @@ TEST_CASE("panels, position lists, relative places and first masks are what they
           }
           for (const index_t f : g.row_above(v)) mine.insert(f);
           if (g.symmetric()) continue;
-          for (const auto& e : g.columns_below(v, v + 1)) mine.insert(e.row);
+          for (const auto entries : g.columns_below(v, v + 1)) {
+            for (const auto& e : entries) mine.insert(e.row);
+          }
         }
         require(outside.size() == 1);
         const index_t q = *outside.begin();

@@ -102,8 +102,8 @@ void position_builder::worker::collect(const ordered_graph& g, index_t begin, in
     for (const index_t v : g.row_above(c)) take(v, c, 0, &mask_pair::upper);
   }
   if (!g.symmetric()) {
-    for (const auto& [v, c] : g.columns_below(begin, end)) {
-      take(v, c, below_diagonal, &mask_pair::lower);
+    for (const auto entries_below : g.columns_below(begin, end)) {
+      for (const auto& [v, c] : entries_below) take(v, c, below_diagonal, &mask_pair::lower);
     }
   }
   outer = at(next - entries.data());
