@@ -37,15 +37,15 @@ std::vector<offset_t> starts_of(std::span<const index_t> length) {
   return start;
 }
 
-// Entries below the diagonal less those above it, in rows begin .. end - 1; `differs` where one
-// below has no mirror image.
-offset_t excess_below(const pattern_view& a, std::span<offset_t> next, index_t begin, index_t end,
+// Entries below the diagonal less those above it, in the rows begin .. end - 1 of range k. Sets
+// `differs` if an entry below the diagonal has no mirror image.
+offset_t excess_below(const pattern_view& a, mirror_images<false>& images,
+                      std::span<const offset_t> next, std::size_t k, index_t begin, index_t end,
                       std::atomic<bool>& differs) {
-  mirror_images<false> images(a.row_ptr, a.col_idx, next, begin);
   offset_t excess = 0;
   for (index_t i = begin; i < end; ++i) {
     if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) break;
-    const offset_t diagonal = images.find(i);
+    const offset_t diagonal = images.find(k, i);
     if (diagonal < 0) {
       differs.store(true, std::memory_order_relaxed);
       break;
@@ -57,16 +57,23 @@ offset_t excess_below(const pattern_view& a, std::span<offset_t> next, index_t b
 
 bool is_symmetric(const pattern_view& a, int threads) {
   std::vector<offset_t> next(at(a.n_rows));
+  std::vector<index_t> first(at(threads) + 1);
+  for (int t = 0; t <= threads; ++t) {
+    first[at(t)] = static_cast<index_t>(offset_t{a.n_rows} * t / threads);
+  }
+  mirror_images<false> images(a.row_ptr, a.col_idx, next, first);
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
   std::atomic<offset_t> excess{0};
-  // Several ranges of rows for each thread, as more entries of some are searched for.
-  const offset_t grain = a.n_rows / (offset_t{4} * threads) + 1;
-  parallel_ranges<index_t>(
-      threads, a.n_rows, static_cast<index_t>(grain), [&](int, index_t begin, index_t end) {
-        excess.fetch_add(excess_below(a, next, begin, end, differs), std::memory_order_relaxed);
-      });
-  return !differs.load() && excess.load() == 0;
+  on_threads(threads, [&](int t) {
+    excess.fetch_add(excess_below(a, images, next, at(t), first[at(t)], first[at(t) + 1], differs),
+                     std::memory_order_relaxed);
+  });
+  if (differs.load() || excess.load() != 0) return false;
+  on_threads(threads, [&](int t) {
+    if (!images.find_listed(at(t))) differs.store(true, std::memory_order_relaxed);
+  });
+  return !differs.load();
 }
 
 // A, which is symmetric, with or without its diagonal.

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <utility>
 
-#include "common/mirror_images.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 
@@ -17,8 +16,6 @@ namespace gsofa::panels {
 namespace {
 
 constexpr index_t rows_at_a_time = 1024;
-// Ranges of rows per thread in the search for mirror images.
-constexpr int ranges_of_thread = 4;
 // At most 2^8 buckets, whose ends stay in the first-level cache.
 constexpr int bucket_bits = 8;
 
@@ -60,35 +57,35 @@ void ordered_graph::build(const pattern_view& a, int threads) {
 // pattern is symmetric, least_[u] is the least neighbour of u (u included), and last_[u] the last
 // neighbour before u, or u.
 bool ordered_graph::find_symmetry(int threads) {
-  // The last rows have most of the entries to search for, so they come first.
-  const int ranges = threads == 1 ? 1 : ranges_of_thread * threads;
-  const std::vector<index_t> first = row_ranges(ranges);
+  const std::vector<index_t> first = row_ranges(threads);
   next_.resize(at(n));
   least_.resize(at(n));
   last_.resize(at(n));
+  mirror_images<true> images(rows_.ptr, rows_.idx, next_, first);
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
   std::atomic<offset_t> below{0};
-  std::atomic<int> left{ranges};
-  on_threads(threads, [&](int) {
-    for (int k = 0; (k = left.fetch_sub(1, std::memory_order_relaxed) - 1) >= 0;) {
-      if (differs.load(std::memory_order_relaxed)) return;
-      const offset_t found = mirrored_entries(first[at(k)], first[at(k) + 1], differs);
-      below.fetch_add(found, std::memory_order_relaxed);
-    }
+  on_threads(threads, [&](int t) {
+    const offset_t found = mirrored_entries(images, at(t), first[at(t)], first[at(t) + 1], differs);
+    below.fetch_add(found, std::memory_order_relaxed);
   });
-  return !differs.load() && 2 * below.load() + n == rows_.ptr[at(n)];
+  if (differs.load() || 2 * below.load() + n != rows_.ptr[at(n)]) return false;
+  if (threads == 1) return true;
+  on_threads(threads, [&](int t) {
+    if (!images.find_listed(at(t))) differs.store(true, std::memory_order_relaxed);
+  });
+  return !differs.load();
 }
 
-// Counts the entries below the diagonal in rows begin .. end - 1. Sets `differs` if an entry has no
-// mirror image.
-offset_t ordered_graph::mirrored_entries(index_t begin, index_t end, std::atomic<bool>& differs) {
-  mirror_images<true> images(rows_.ptr, rows_.idx, next_, begin);
+// Counts the entries below the diagonal in the rows begin .. end - 1 of range k. Sets `differs` if
+// an entry has no mirror image.
+offset_t ordered_graph::mirrored_entries(mirror_images<true>& images, std::size_t k, index_t begin,
+                                         index_t end, std::atomic<bool>& differs) {
   offset_t found = 0;
   for (index_t i = begin; i < end; ++i) {
     if (i % 64 == 0 && differs.load(std::memory_order_relaxed)) break;
     const offset_t first = rows_.ptr[at(i)];
-    const offset_t diagonal = images.find(i);
+    const offset_t diagonal = images.find(k, i);
     if (diagonal < 0) {
       differs.store(true, std::memory_order_relaxed);
       break;

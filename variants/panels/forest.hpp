@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "common/mirror_images.hpp"
 #include "common/pattern.hpp"
 #include "variants/panels/buffer.hpp"
 
@@ -124,7 +125,8 @@ struct ordered_graph {
     return h == half::below ? rows_.before(i) : rows_.after(i);
   }
   bool find_symmetry(int threads);
-  offset_t mirrored_entries(index_t begin, index_t end, std::atomic<bool>& differs);
+  offset_t mirrored_entries(mirror_images<true>& images, std::size_t k, index_t begin, index_t end,
+                            std::atomic<bool>& differs);
   [[nodiscard]] std::span<const index_t> row(index_t i) const {
     return rows_.slice(rows_.ptr[at(i)], rows_.ptr[at(i) + 1]);
   }
