@@ -142,6 +142,12 @@ inline bool is_done() {
   return true;
 }
 
+/// Whether a kernel has stored a value other than zero in `flag`, which is in pinned memory.
+inline bool holds(const std::uint32_t& flag) {
+  return std::atomic_ref<std::uint32_t>(const_cast<std::uint32_t&>(flag))
+             .load(std::memory_order_acquire) != 0;
+}
+
 /// Waits until a kernel of this host thread has stored `value` in `flag` (simt::store_to_host); the
 /// caller then sees what the kernel wrote before. `flag` is in pinned memory. The call reports the
 /// errors of launches before.

@@ -131,9 +131,10 @@ GSOFA_DEVICE bool has_entry(const matrix_view& a, index_t row, index_t column) {
 }
 
 /// Sets the least neighbours, no_vertex where none is less than the vertex. Most patterns that are
-/// not symmetric are found out here, so that the kernels behind have nothing to do.
+/// not symmetric are found out here, so that the kernels behind have nothing to do; `broken` tells
+/// the host, which then launches no more of them.
 GSOFA_KERNEL void least_neighbours_kernel(matrix_view a, std::uint32_t* least,
-                                          symmetry_totals* totals) {
+                                          symmetry_totals* totals, std::uint32_t* broken) {
   simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
        k < a.n; k += offset_t{simt::grid_size()} * simt::block_size()) {
@@ -141,7 +142,10 @@ GSOFA_KERNEL void least_neighbours_kernel(matrix_view a, std::uint32_t* least,
     const offset_t first = a.row_ptr[k];
     const index_t j = first < a.row_ptr[k + 1] ? a.col_idx[first] : v;
     least[k] = j < v ? static_cast<std::uint32_t>(j) : no_vertex;
-    if (j < v && !has_entry(a, j, v)) simt::atomic_exchange(&totals->broken, std::uint32_t{1});
+    if (j < v && !has_entry(a, j, v) &&
+        simt::atomic_exchange(&totals->broken, std::uint32_t{1}) == 0) {
+      simt::store_to_host(broken, 1);
+    }
   }
 }
 
@@ -341,7 +345,7 @@ bool symmetric_counts::prepare(index_t n, memory_budget& budget) {
     return false;
   }
   header_ = header;
-  note_.assign(1, 0);
+  note_.assign(notes, 0);
   return true;
 }
 
@@ -360,9 +364,10 @@ void symmetric_counts::run(const device_rows& rows, row_counts counts, supernode
   auto* const totals = reinterpret_cast<symmetry_totals*>(zeroed_.data());
   std::uint32_t* const levels = zeroed_.data() + header_;
   std::uint32_t* const differences = levels + n;
+  note_[is_exact] = note_[is_broken] = 0;
   fill_bytes(zeroed_.data(), 0, zeroed_.size());
   launch_overlapping(least_neighbours_kernel, blocks_for(n), threads_per_block, 0, a, first_.data(),
-                     totals);
+                     totals, &note_[is_broken]);
   find_nearest(first_.data(), n, minima_.data(), parent_.data());
   parent_maxima tree{{parent_.data()}, {}, {}, {n}, 1};
   for (std::uint32_t* spare = maxima_.data(); tree.size[tree.levels - 1] > group; ++tree.levels) {
@@ -373,6 +378,7 @@ void symmetric_counts::run(const device_rows& rows, row_counts counts, supernode
     std::uint32_t* const from = upto + size;
     std::uint32_t* const whole = from + size;
     spare = whole + groups;
+    if (broken()) return;
     launch_overlapping(group_maxima_kernel, blocks_for(size), threads_per_block, 0, tree.values[k],
                        size, upto, from, whole, static_cast<const symmetry_totals*>(totals));
     tree.upto[k] = upto;
@@ -380,9 +386,11 @@ void symmetric_counts::run(const device_rows& rows, row_counts counts, supernode
     tree.values[k + 1] = whole;
     tree.size[k + 1] = groups;
   }
+  if (broken()) return;
   launch_overlapping(first_vertices_kernel, blocks_for(n), threads_per_block, 0, tree,
                      first_.data(), levels, totals);
   scan(vertex_scan<levels_of>{n, levels, totals}, n, partial_.data());
+  if (broken()) return;
   launch_on_entries(count_entries_kernel, a,
                     entry_sums{tree, levels, differences, counts.l, totals});
   scan(vertex_scan<all_of_sum>{n, differences, totals}, n, partial_.data());
@@ -390,7 +398,7 @@ void symmetric_counts::run(const device_rows& rows, row_counts counts, supernode
                      static_cast<const std::uint32_t*>(first_.data()),
                      static_cast<const std::uint32_t*>(parent_.data()),
                      static_cast<const std::uint32_t*>(differences), counts.u, supernodes,
-                     static_cast<const symmetry_totals*>(totals), note_.data());
+                     static_cast<const symmetry_totals*>(totals), &note_[is_exact]);
 }
 
 }  // namespace gsofa::panels

@@ -24,16 +24,19 @@ class symmetric_counts {
   bool prepare(index_t n, memory_budget& budget);
   void release();
   [[nodiscard]] bool prepared() const { return zeroed_.size() > 0; }
-  /// Adds to counts of zero. The launches depend on nothing but the size; asynchronous.
+  /// Adds to counts of zero. Asynchronous; launches less where broken() becomes true meanwhile.
   void run(const device_rows& rows, row_counts counts, supernode_marks supernodes = {});
   /// Whether the counts of the last run() are those of L and U, once the device has done what it
   /// launched. If not, they are void.
-  [[nodiscard]] bool exact() const { return note_[0] != 0; }
+  [[nodiscard]] bool exact() const { return note_[is_exact] != 0; }
+  /// True once the device has found an entry without its mirror image: the counts are void.
+  [[nodiscard]] bool broken() const { return holds(note_[is_broken]); }
 
  private:
   device_array<std::uint32_t> zeroed_, first_, parent_, maxima_, minima_, partial_;
   offset_t header_ = 0;
-  pinned_vector<std::uint32_t> note_;
+  enum : std::size_t { is_exact, is_broken, notes };
+  pinned_vector<std::uint32_t> note_;  // words that the device sets
 };
 
 #endif

@@ -144,8 +144,10 @@ bool one_gpu::count_by_tree(run_context& context) {
   rows_.start();
   tree_counts_.run(matrix_.rows(), {rows_.l_counts(), rows_.u_counts()},
                    {rows_.supernode_starts(), settings_.chunk_size});
-  phases_.finish(context);
-  counted_by_tree_ = tree_counts_.exact();
+  // The panels come next at once if the pattern is known not to be symmetric.
+  const bool is_broken = tree_counts_.broken();
+  if (!is_broken) phases_.finish(context);
+  counted_by_tree_ = !is_broken && tree_counts_.exact();
   if (!counted_by_tree_) {
     tree_counts_.release();
     return false;
