@@ -190,9 +190,10 @@ def main(words):
     verdicts = Queue(machine, Results(args.out, version), 0).run(jobs_of(args, machine))
     rows = rows_of(json_lines.read(args.out / f"{args.part}.jsonl"))
     failed = sum(not v.startswith("passed") for v in verdicts.values())
-    complete, wanted = sum(all(r[c] for c in filled) for r in rows), len(inputs_of(args.group))
-    if failed or complete < wanted:
-        raise Fault(f"incomplete: {failed} jobs did not pass, {complete} of {wanted} inputs have all results")
+    lacking, wanted = [f"{r['input']} lacks {c}" for r in rows for c in filled if not r[c]], len(inputs_of(args.group))
+    if failed or lacking or len(rows) < wanted:
+        raise Fault(f"incomplete: {failed} jobs did not pass, {len(rows)} of {wanted} inputs have records" +
+                    (f", {lacking[0]}" if lacking else "") + f"; logs: {args.out / 'logs'}")
     with open(args.out / f"{args.part}.csv", "w", newline="", encoding="utf-8") as f:
         writer = csv.DictWriter(f, columns, lineterminator="\n")
         writer.writeheader()

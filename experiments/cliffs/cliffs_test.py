@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import cliffs
 
@@ -69,6 +70,14 @@ class Study(unittest.TestCase):
                                       capture_output=True, text=True)
                 self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
                 self.assertRegex(done.stderr, f"cliffs: error: .*{fault}")
+
+    def test_an_input_without_a_result_is_named(self):
+        jobs, _, *others = cliffs.PARTS["orders"]
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(cliffs.PARTS, orders=(
+                jobs, lambda _: [order("gen:a", metis="1")], *others)):
+            with self.assertRaisesRegex(cliffs.Fault, "0 jobs did not pass, 1 of 5 inputs have records, gen:a lacks amd; logs: .*/logs$"):
+                cliffs.main(["orders", folder, "--group", "smoke", "--gsofa", EMULATED])
+            self.assertFalse((Path(folder) / "orders.csv").exists())
 
 
 class Judgement(unittest.TestCase):
