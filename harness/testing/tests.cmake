@@ -68,8 +68,10 @@ set(build "")
 if(NOT GSOFA_SANITIZE)
   set(build ENVIRONMENT "GSOFA_BUILD=$<TARGET_FILE_DIR:gsofa>")
 endif()
-gsofa_test(cli/cliffs COMMAND experiments/cliffs/cliffs_test.py
-  PROPERTIES LABELS cli TIMEOUT 300 ENVIRONMENT "GSOFA_EMULATED=$<TARGET_FILE:gsofa_emulated>")
+foreach(study cliffs first_runs)
+  gsofa_test(cli/${study} COMMAND experiments/${study}/${study}_test.py
+    PROPERTIES LABELS cli TIMEOUT 300 ENVIRONMENT "GSOFA_EMULATED=$<TARGET_FILE:gsofa_emulated>")
+endforeach()
 gsofa_test(cli/reproduce COMMAND experiments/reproduce_test.py
   PROPERTIES LABELS cli TIMEOUT 900 COST 40 SKIP_RETURN_CODE 77 ${build})
 foreach(file plots/cliffs plots/compare plots/order_kinds plots/records plots/style plots/site/site paper/junit paper/language paper/verdicts paper/claims paper/report paper/results
