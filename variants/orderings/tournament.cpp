@@ -62,8 +62,9 @@ search_result search(const pattern_view& g, index_t first, std::vector<std::uint
   return r;
 }
 
-// Vertices by level of breadth-first searches, each from the end of another search in its
-// component; enough of them.
+// Vertices by level of breadth-first searches, enough of them: of two searches in a component, the
+// second from the end of the first, the one with more levels counts. If both end early, the second
+// begins inside the component, where its levels grow in all directions.
 double width_of(const pattern_view& g) {
   constexpr offset_t enough = 50000;
   std::vector<std::uint8_t> seen(at(g.n_rows), 0);
@@ -72,9 +73,9 @@ double width_of(const pattern_view& g) {
   offset_t vertices = 0;
   for (index_t v = 0; v < g.n_rows && vertices < enough; ++v) {
     if (seen[at(v)] != 0 || g.row(v).empty()) continue;
-    const index_t end = search(g, v, seen, queue).last;
+    const search_result first = search(g, v, seen, queue);
     for (const index_t u : queue) seen[at(u)] = 0;
-    levels += search(g, end, seen, queue).levels;
+    levels += std::max(first.levels, search(g, first.last, seen, queue).levels);
     vertices += static_cast<offset_t>(queue.size());
   }
   return levels == 0 ? 0 : static_cast<double>(vertices) / static_cast<double>(levels);
