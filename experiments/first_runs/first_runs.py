@@ -25,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 COLUMNS = ("input", "kind", "n", "nnz", "entries", "counts", "cold_ms", "first_ms", "kernels_ms", "commit", "gpu", "cpu")
 GENERATED = ("grid5:nx=300", "grid7:nx=40", "grid7:nx=64,drop=0.3", "grid27:nx=40,drop=0.3", "elasticity3d:nx=26", "circuit:n=100000,hubs=30",
-             "convection:nx=40", "fields:nx=30", "dg:nx=16", "grid7:nx=36,oneway=1")
+             "convection:nx=52", "fields:nx=36", "fields:nx=36,coupling=random", "dg:nx=22", "dg:nx=186,nz=1", "grid7:nx=36,oneway=1")
 BUNDLED = ("add32", "circuit_2", "epb0", "g7jac040sc", "lhr02", "orani678", "rajat19", "sherman5", "west2021")
 PROCESSES, WARM_UP = 3, "gen:grid9:nx=60,drop=0.1"
 
