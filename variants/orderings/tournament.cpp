@@ -44,7 +44,7 @@ struct search_result {
 };
 search_result search(const pattern_view& g, index_t first, std::vector<std::uint8_t>& seen,
                      std::vector<index_t>& queue) {
-  constexpr std::size_t enough = 50000;
+  constexpr std::size_t enough = 200000;
   queue.assign(1, first);
   seen[at(first)] = 1;
   search_result r;
@@ -65,7 +65,11 @@ search_result search(const pattern_view& g, index_t first, std::vector<std::uint
 // Vertices by level of breadth-first searches, enough of them: of two searches in a component, the
 // second from the end of the first, the one with more levels counts. If both end early, the second
 // begins inside the component, where its levels grow in all directions.
-double width_of(const pattern_view& g) {
+struct extent {
+  double width = 0;
+  double vertices = 0;  ///< visited
+};
+extent extent_of(const pattern_view& g) {
   constexpr offset_t enough = 50000;
   std::vector<std::uint8_t> seen(at(g.n_rows), 0);
   std::vector<index_t> queue;
@@ -78,7 +82,8 @@ double width_of(const pattern_view& g) {
     levels += std::max(first.levels, search(g, first.last, seen, queue).levels);
     vertices += static_cast<offset_t>(queue.size());
   }
-  return levels == 0 ? 0 : static_cast<double>(vertices) / static_cast<double>(levels);
+  const auto visited = static_cast<double>(vertices);
+  return {levels == 0 ? 0 : visited / static_cast<double>(levels), visited};
 }
 
 // A method that contends, with one of its sets of options.
@@ -139,9 +144,11 @@ class contest {
     if (best_.order.empty() && a_.n_rows > 0) {
       throw unavailable_error("order tournament: no method is available" + failures_);
     }
-    if (!symmetric_ && direction_pays()) {
+    if (!symmetric_) {
+      const bool directs = direction_pays();
+      // Its blocks take at most the work of the best method on the entire graph, which was spent.
       order_components();
-      direct();
+      if (directs) direct();
     }
     best_.library += failures_;
     best_.candidates = std::move(candidates_);
@@ -276,9 +283,12 @@ graph_shape shape_of(const pattern_view& s, int threads) {
   if (vertices == 0) return shape;
   shape.left = static_cast<double>(vertices) / static_cast<double>(s.n_rows);
   shape.most_neighbours = static_cast<double>(most) * vertices / static_cast<double>(shape.entries);
-  shape.width = width_of(g);
-  shape.is_mesh =
-      s.n_rows >= 50000 && shape.left > 0.95 && shape.most_neighbours < 6 && shape.width >= 128;
+  const extent e = extent_of(g);
+  shape.width = e.width;
+  // A square of m x m points has 2 m levels of m / 2 points. Longer graphs may be strips, which
+  // minimum degree orders better than dissection.
+  shape.is_mesh = s.n_rows >= 50000 && shape.left > 0.95 && shape.most_neighbours < 6 &&
+                  e.width >= 128 && e.vertices <= 6 * e.width * e.width;
   return shape;
 }
 
