@@ -55,27 +55,6 @@ offset_t excess_below(const pattern_view& a, mirror_images<false>& images,
   return excess;
 }
 
-bool is_symmetric(const pattern_view& a, int threads) {
-  std::vector<offset_t> next(at(a.n_rows));
-  std::vector<index_t> first(at(threads) + 1);
-  for (int t = 0; t <= threads; ++t) {
-    first[at(t)] = static_cast<index_t>(offset_t{a.n_rows} * t / threads);
-  }
-  mirror_images<false> images(a.row_ptr, a.col_idx, next, first);
-  // relaxed: a hint while threads run; the verdict is read after they have joined.
-  std::atomic<bool> differs{false};
-  std::atomic<offset_t> excess{0};
-  on_threads(threads, [&](int t) {
-    excess.fetch_add(excess_below(a, images, next, at(t), first[at(t)], first[at(t) + 1], differs),
-                     std::memory_order_relaxed);
-  });
-  if (differs.load() || excess.load() != 0) return false;
-  on_threads(threads, [&](int t) {
-    if (!images.find_listed(at(t))) differs.store(true, std::memory_order_relaxed);
-  });
-  return !differs.load();
-}
-
 // A, which is symmetric, with or without its diagonal.
 pattern with_diagonal(const pattern_view& a, diagonal mode, int threads) {
   pattern out;
@@ -106,6 +85,27 @@ pattern with_diagonal(const pattern_view& a, diagonal mode, int threads) {
 }
 
 }  // namespace
+
+bool is_symmetric(const pattern_view& a, int threads) {
+  std::vector<offset_t> next(at(a.n_rows));
+  std::vector<index_t> first(at(threads) + 1);
+  for (int t = 0; t <= threads; ++t) {
+    first[at(t)] = static_cast<index_t>(offset_t{a.n_rows} * t / threads);
+  }
+  mirror_images<false> images(a.row_ptr, a.col_idx, next, first);
+  // relaxed: a hint while threads run; the verdict is read after they have joined.
+  std::atomic<bool> differs{false};
+  std::atomic<offset_t> excess{0};
+  on_threads(threads, [&](int t) {
+    excess.fetch_add(excess_below(a, images, next, at(t), first[at(t)], first[at(t) + 1], differs),
+                     std::memory_order_relaxed);
+  });
+  if (differs.load() || excess.load() != 0) return false;
+  on_threads(threads, [&](int t) {
+    if (!images.find_listed(at(t))) differs.store(true, std::memory_order_relaxed);
+  });
+  return !differs.load();
+}
 
 pattern symmetrized(const pattern_view& a, diagonal mode, int threads) {
   if (threads <= 1 || a.nnz() < least_entries) return symmetrized(a, mode);

@@ -74,7 +74,45 @@ struct analyzer::state {
     }
     if (own->last != nullptr) own->last->withdraw();
     own->last = nullptr;
+    own->kept.updates.on = false;
     return *own;
+  }
+
+  const analysis& analyze(const given_pattern& a) {
+    return reporting([&]() -> const analysis& { return analyze_with(taken_back(), a); });
+  }
+
+  const analysis& update(const given_pattern& a, std::span<const std::int32_t> previous) {
+    return reporting([&]() -> const analysis& {
+      parts& with = taken_back();
+      updating& updates = with.kept.updates;
+      updates.on = true;
+      updates.previous = previous;
+      updates.next.reset();
+      analyze_with(with, a);
+      std::swap(updates.last, updates.next);
+      return with.found;
+    });
+  }
+
+ private:
+  const analysis& analyze_with(parts& with, const given_pattern& a) {
+    const analysis_options with_options = options;
+    with.busy = true;
+    const auto end = [&] {
+      with.busy = false;
+      if (!with.left) return false;
+      delete &with;  // NOLINT(cppcoreguidelines-owning-memory)
+      return true;
+    };
+    try {
+      analyze_into(a, with_options, with.kept, &with.stop, with.found);
+    } catch (...) {
+      if (with.process == process_number()) end();
+      throw;
+    }
+    if (end()) throw cancelled_error();
+    return with.found;
   }
 };
 
@@ -112,25 +150,16 @@ const analysis& analyzer::analyze(const csr_view& a) { return analyze<csr_view>(
 
 template <class View>
 const analysis& analyzer::analyze(const View& a) {
-  return reporting([&]() -> const analysis& {
-    state::parts& with = state_->taken_back();
-    const analysis_options options = state_->options;
-    with.busy = true;
-    const auto end = [&] {
-      with.busy = false;
-      if (!with.left) return false;
-      delete &with;  // NOLINT(cppcoreguidelines-owning-memory)
-      return true;
-    };
-    try {
-      analyze_into(given_pattern(a), options, with.kept, &with.stop, with.found);
-    } catch (...) {
-      if (with.process == process_number()) end();
-      throw;
-    }
-    if (end()) throw cancelled_error();
-    return with.found;
-  });
+  return state_->analyze(given_pattern(a));
+}
+
+const analysis& analyzer::update(const csr_view& a, std::span<const std::int32_t> previous) {
+  return update<csr_view>(a, previous);
+}
+
+template <class View>
+const analysis& analyzer::update(const View& a, std::span<const std::int32_t> previous) {
+  return state_->update(given_pattern(a), previous);
 }
 
 template <class View>
@@ -154,8 +183,10 @@ pending_analysis analyzer::start(const View& a) {
 }
 
 template GSOFA_API pending_analysis analyzer::start(const csr_view&);
-#define GSOFA_INSTANTIATE(View)                                      \
-  template GSOFA_API const analysis& analyzer::analyze(const View&); \
+template GSOFA_API const analysis& analyzer::update(const csr_view&, std::span<const std::int32_t>);
+#define GSOFA_INSTANTIATE(View)                                                                    \
+  template GSOFA_API const analysis& analyzer::analyze(const View&);                               \
+  template GSOFA_API const analysis& analyzer::update(const View&, std::span<const std::int32_t>); \
   template GSOFA_API pending_analysis analyzer::start(const View&)
 GSOFA_INSTANTIATE(csr_view_32);
 GSOFA_INSTANTIATE(csr_view_64);

@@ -36,6 +36,14 @@ void give_zero_free_diagonal(const checked_input& in, const analysis_options& op
   e.a = w.matched;
 }
 
+std::vector<index_t> computed_order(const analysis_options& options, bool on_device,
+                                    const elimination_input& e, supervision& s, analysis& out) {
+  ordering o = order_for(e.a, options, -1, on_device, s,
+                         [&](const std::string& reason) { fall_back(reason, s, out); });
+  out.order = std::move(o.method);
+  return std::move(o.order);
+}
+
 // Sets w.order to the order of the vertices of e.a, unless that is the natural one.
 void find_order(const analysis_options& options, bool on_device, const elimination_input& e,
                 workspace& w, supervision& s, analysis& out) {
@@ -43,11 +51,14 @@ void find_order(const analysis_options& options, bool on_device, const eliminati
   if (options.order == order_method::natural || e.a.n_rows == 0) return;
   if (options.order == order_method::given) {
     w.order.assign(options.permutation.begin(), options.permutation.end());
+  } else if (w.updates.on) {
+    out.update = update_order(e.a, options, w.updates,
+                              [&] { return computed_order(options, on_device, e, s, out); });
+    if (out.update.kind != order_change::new_order) out.order = w.updates.last->name;
+    w.updates.next->name = out.order;
+    w.order = w.updates.next->tree.order;
   } else {
-    ordering o = order_for(e.a, options, -1, on_device, s,
-                           [&](const std::string& reason) { fall_back(reason, s, out); });
-    w.order = std::move(o.order);
-    out.order = std::move(o.method);
+    w.order = computed_order(options, on_device, e, s, out);
   }
 }
 
@@ -56,7 +67,7 @@ void apply_order(const analysis_options& options, elimination_input& e, workspac
   const pattern_view unordered = e.a;
   permute_into(unordered, w.order, w.order, w.permuting, w.permuted);
   e.a = w.permuted;
-  if (is_fixed(options.order)) return;
+  if (is_fixed(options.order) || w.updates.on) return;
   const std::vector<index_t> post =
       postorder(elimination_tree_of_sum(w.permuted, w.permuting.transposed));
   if (std::ranges::is_sorted(post)) return;

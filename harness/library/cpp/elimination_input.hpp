@@ -13,6 +13,7 @@
 #include "gsofa/gsofa.hpp"
 #include "harness/library/cpp/input.hpp"
 #include "harness/library/cpp/supervision.hpp"
+#include "harness/library/cpp/updating.hpp"
 
 namespace gsofa::library {
 
@@ -28,6 +29,7 @@ struct workspace {
   std::unique_ptr<variant> kept;
   result found;
   supernodal_pattern lists;  ///< those of an earlier analysis, for their memory
+  updating updates;
 };
 
 /// The pattern to be eliminated.

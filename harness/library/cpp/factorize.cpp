@@ -65,6 +65,7 @@ void collect(const run_settings& settings, leaves_device_results* leaves,
 void begin_result(index_t n, workspace& w, analysis& out) {
   out.n = n;
   out.diagonal_added = 0;
+  out.update = {};
   out.fallback.clear();
   if (w.keeps && !out.supernodal.first_column.empty())
     w.lists = lists_of(std::move(out.supernodal));

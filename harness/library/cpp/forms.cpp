@@ -132,7 +132,7 @@ void analyze_there(const foreign_rows& there, const analysis_options& options, w
   const variant_info& info = variant_for_device_rows();
   const bool on_device = choose_variants(options).front()->device == "gpu";
   std::optional<std::string> failed;
-  if (options.match && device_does_all(options, on_device, n)) {
+  if (options.match && !w.updates.on && device_does_all(options, on_device, n)) {
     begin_result(n, w, out);
     elimination_input e;
     failed = failure_of_device(info, w, [&] { analyze_on_device(e, &there, options, w, s, out); });
@@ -162,7 +162,8 @@ void analyze_rows(const checked_input& in, clock::time_point since, const analys
   const bool on_device = candidates.front()->device == "gpu";
   elimination_input e;
   e.a = in.a;
-  if (device_does_all(options, on_device, e.a.n_rows) && suits_device(in, options)) {
+  if (!w.updates.on && device_does_all(options, on_device, e.a.n_rows) &&
+      suits_device(in, options)) {
     out.order_seconds = lap(since);
     if (try_all_on_device(e, options, w, s, out)) return report(out, s);
     e.row_of.clear();

@@ -265,6 +265,22 @@ struct mask_factors {
   }
 };
 
+/// How analyzer::update() found its order.
+enum class order_change {
+  new_order,  ///< computed anew
+  kept,       ///< the previous order
+  moved,      ///< the previous order with some vertices at other places
+  reordered,  ///< in addition, some subtrees of the elimination tree were ordered anew
+};
+
+/// What analyzer::update() did to the order; after other analyses all members are zero.
+struct order_update {
+  order_change kind = order_change::new_order;
+  std::int64_t rows_changed = 0;  ///< rows that are new or differ; n for a new order
+  std::int64_t vertices_moved = 0;
+  std::int64_t vertices_reordered = 0;  ///< n for a new order
+};
+
 /// The result of analyze(), in the new numbering: entry (i, j) of the permuted matrix is
 /// entry (row_order[i], col_order[j]) of A.
 struct analysis {
@@ -311,6 +327,7 @@ struct analysis {
   std::vector<std::int32_t> l_col_counts;  ///< n; sum to nnz_l; empty unless analysis_options::tree
   double flops = 0;    ///< as fill_profile::flops; 0 unless analysis_options::tree
   mask_factors masks;  ///< empty unless analysis_options::masks
+  order_update update;
 };
 
 /// Why analyze() failed.
@@ -402,6 +419,19 @@ class GSOFA_API analyzer {
   /// The same for the other views that analyze() takes.
   template <class View>
   const analysis& analyze(const View& a);
+  /// Analyzes a pattern that differs little from that of the last update(): adapts the last order
+  /// to it instead of computing another one. previous[i] is the row that row i, and column i, was
+  /// in the pattern of the last update() that returned, -1 if it is new; empty: i. The result is
+  /// that of analyze() with order_method::given and this order, analysis::col_order. The order is
+  /// computed anew at the first call, if it is natural or given, after a change of options().order,
+  /// match or device, if n differs and `previous` is empty, and where the adapted order would cost
+  /// more than 1.05 times the operations of the last new one, counted for A + A^T. After an
+  /// exception the next call refers to the last result of update(). Throws as analyze() does, and
+  /// invalid_input for a wrong `previous`.
+  const analysis& update(const csr_view& a, std::span<const std::int32_t> previous = {});
+  /// The same for the other views that analyze() takes.
+  template <class View>
+  const analysis& update(const View& a, std::span<const std::int32_t> previous = {});
   /// Starts analyze() of `a` on a thread of this object and returns. View is csr_view or a view of
   /// analyze() above. That thread does all of the analysis, also the waiting for a device, and
   /// calls options().progress, log and device_memory, the last with the device that is current in

@@ -1,0 +1,224 @@
+#include "common/order_update.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "common/elimination_forest.hpp"
+#include "common/parallel.hpp"
+#include "common/preprocess.hpp"
+
+namespace gsofa {
+
+namespace {
+
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const index_t> label,
+                                      int threads) {
+  std::vector<std::uint64_t> hash(at(a.n_rows));
+  parallel_ranges<index_t>(threads, a.n_rows, 4096, [&](int, index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) {
+      std::uint64_t sum = 0;
+      for (const index_t j : a.row(i)) {
+        const index_t name = label.empty() ? j : label[at(j)];
+        sum += mixed((static_cast<std::uint64_t>(name) + 1) * 0x9e3779b97f4a7c15U);
+      }
+      hash[at(i)] = sum;
+    }
+  });
+  return hash;
+}
+
+ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order) {
+  pattern p = permute(s, order, order);
+  const std::vector<index_t> parent = elimination_tree(p);
+  const std::vector<index_t> post = postorder(parent);
+  const std::vector<index_t> place = inverse_permutation(post);
+  const std::vector<index_t> counts = cholesky_column_counts(p, p, parent);
+  ordered_tree t;
+  for (const index_t v : post) {
+    t.order.push_back(order[at(v)]);
+    t.parent.push_back(parent[at(v)] == -1 ? -1 : place[at(parent[at(v)])]);
+    const double c = t.counts.emplace_back(counts[at(v)]);
+    t.operations += c + 2 * c * c;
+  }
+  return t;
+}
+
+namespace {
+
+// The places of an earlier tree. Place n is a root above all trees of the forest.
+class tree_places {
+ public:
+  explicit tree_places(const ordered_tree& t)
+      : root_(static_cast<index_t>(t.parent.size())),
+        first_(at(root_) + 1, 0),
+        branch_(at(root_)),
+        entries_(at(root_) + 1, 0) {
+    for (index_t p = 0; p < root_; ++p) first_[at(p)] = p;
+    const auto up = [&](index_t p) { return t.parent[at(p)] == -1 ? root_ : t.parent[at(p)]; };
+    for (index_t p = 0; p < root_; ++p) {
+      first_[at(up(p))] = std::min(first_[at(up(p))], first_[at(p)]);
+    }
+    for (index_t p = root_ - 1; p >= 0; --p) {
+      const bool is_only_child = up(p) == p + 1 && first_[at(p)] == first_[at(p) + 1];
+      branch_[at(p)] = is_only_child && p + 1 < root_ ? branch_[at(p) + 1] : up(p);
+      entries_[at(p)] = entries_[at(up(p))] + t.counts[at(p)];
+    }
+  }
+
+  [[nodiscard]] index_t root() const { return root_; }
+  /// Whether one place is the other or its ancestor.
+  [[nodiscard]] bool are_related(index_t p, index_t q) const {
+    return first_[at(std::max(p, q))] <= std::min(p, q);
+  }
+  /// The lowest common ancestor of two places that are not related: only the vertices of a branch
+  /// have other first descendants than their children.
+  [[nodiscard]] index_t common_ancestor(index_t p, index_t q) const {
+    const index_t low = std::min(p, q);
+    index_t w = std::max(p, q);
+    while (first_[at(w)] > low) w = branch_[at(w)];
+    return w;
+  }
+  /// Entries of the columns from place p to its ancestor w.
+  [[nodiscard]] offset_t entries(index_t p, index_t w) const {
+    return entries_[at(p)] - entries_[at(w)];
+  }
+
+ private:
+  index_t root_;
+  std::vector<index_t> first_;     // of the subtree of each place
+  std::vector<index_t> branch_;    // the nearest ancestor with several children, or the root
+  std::vector<offset_t> entries_;  // of the columns up to the root
+};
+
+// An end of an edge that joins unrelated places.
+struct crossing_end {
+  index_t vertex, other, common;
+};
+
+// All ends of such edges, those of one vertex in sequence.
+std::vector<crossing_end> crossing_ends(const pattern_view& s, const tree_places& places,
+                                        std::span<const index_t> place,
+                                        std::span<const index_t> changed) {
+  std::vector<crossing_end> ends;
+  for (const index_t v : changed) {
+    for (const index_t u : s.row(v)) {
+      if (places.are_related(place[at(u)], place[at(v)])) continue;
+      const index_t w = places.common_ancestor(place[at(u)], place[at(v)]);
+      ends.push_back({v, u, w});
+      ends.push_back({u, v, w});
+    }
+  }
+  const auto key = [](const crossing_end& e) { return std::pair(e.vertex, e.other); };
+  std::ranges::sort(ends, {}, key);
+  const auto repeated = std::ranges::unique(ends, {}, key);
+  ends.erase(repeated.begin(), repeated.end());
+  return ends;
+}
+
+// Moves vertices to ancestors of their places until no edge joins unrelated places. Lists those
+// that leave vertex_at.
+void move_up(std::span<const crossing_end> ends, const tree_places& places,
+             std::span<const index_t> vertex_at, std::span<index_t> place,
+             std::vector<index_t>& moved) {
+  struct candidate {
+    double cost;
+    std::size_t begin, end;
+  };
+  std::vector<candidate> candidates;
+  for (std::size_t k = 0; k < ends.size();) {
+    candidate c{0, k, k};
+    index_t top = 0;
+    for (; c.end < ends.size() && ends[c.end].vertex == ends[k].vertex; ++c.end) {
+      top = std::max(top, ends[c.end].common);
+    }
+    c.cost = static_cast<double>(places.entries(place[at(ends[k].vertex)], top)) /
+             static_cast<double>(c.end - c.begin);
+    candidates.push_back(c);
+    k = c.end;
+  }
+  std::ranges::stable_sort(candidates, {}, &candidate::cost);
+  std::vector<bool> is_moved(place.size(), false);
+  for (const candidate& c : candidates) {
+    index_t top = -1;
+    for (std::size_t k = c.begin; k < c.end; ++k) {
+      if (!is_moved[at(ends[k].other)]) top = std::max(top, ends[k].common);
+    }
+    if (top == -1) continue;
+    const index_t v = ends[c.begin].vertex;
+    is_moved[at(v)] = true;
+    const index_t from = std::exchange(place[at(v)], top);
+    if (from < places.root() && vertex_at[at(from)] == v) moved.push_back(v);
+  }
+}
+
+// Gives each new vertex the place of its first neighbour that has one, the root if it has none.
+void place_new(const pattern_view& s, std::span<const index_t> changed, index_t root,
+               std::span<index_t> place, std::vector<index_t>& moved) {
+  const auto place_next = [&](index_t v) {
+    if (place[at(v)] != -1) return;
+    index_t least = root;
+    for (const index_t u : s.row(v)) {
+      if (place[at(u)] != -1) least = std::min(least, place[at(u)]);
+    }
+    if (least == root) return;
+    place[at(v)] = least;
+    moved.push_back(v);
+  };
+  const std::size_t begin = moved.size();
+  for (const index_t v : changed) place_next(v);
+  // The rest breadth first from those.
+  for (std::size_t k = begin; k < moved.size(); ++k) {
+    for (const index_t u : s.row(moved[k])) place_next(u);
+  }
+  for (const index_t v : changed) {
+    if (place[at(v)] != -1) continue;
+    place[at(v)] = root;
+    moved.push_back(v);
+  }
+}
+
+}  // namespace
+
+repaired repaired_order(const pattern_view& s, const ordered_tree& before,
+                        std::span<const index_t> previous, std::span<const index_t> changed) {
+  const tree_places places(before);
+  std::vector<index_t> place = inverse_permutation(before.order);
+  std::vector<index_t> vertex_at = before.order;  // of this pattern; -1: it is elsewhere or gone
+  std::vector<index_t> moved;
+  if (!previous.empty()) {
+    std::vector<index_t> now(previous.size(), -1);
+    std::ranges::fill(vertex_at, -1);
+    for (std::size_t v = 0; v < previous.size(); ++v) {
+      if (previous[v] == -1) continue;
+      now[v] = place[at(previous[v])];
+      vertex_at[at(now[v])] = static_cast<index_t>(v);
+    }
+    place = std::move(now);
+    place_new(s, changed, places.root(), place, moved);
+  }
+  move_up(crossing_ends(s, places, place, changed), places, vertex_at, place, moved);
+  std::ranges::stable_sort(moved, {}, [&](index_t v) { return place[at(v)]; });
+  repaired out{.order = {}, .moved = static_cast<offset_t>(moved.size())};
+  out.order.reserve(place.size());
+  std::size_t next = 0;
+  for (index_t p = 0; p <= places.root(); ++p) {
+    for (; next < moved.size() && place[at(moved[next])] == p; ++next) {
+      out.order.push_back(moved[next]);
+    }
+    if (p == places.root()) break;
+    const index_t v = vertex_at[at(p)];
+    if (v != -1 && place[at(v)] == p) out.order.push_back(v);
+  }
+  return out;
+}
+
+}  // namespace gsofa

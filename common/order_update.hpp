@@ -1,0 +1,50 @@
+#pragma once
+
+/// Adapts a fill-reducing order to a pattern that changes, by the elimination tree alone.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/pattern.hpp"
+
+namespace gsofa {
+
+/// An order of a symmetric pattern that is a postorder of its elimination tree, and that tree.
+struct ordered_tree {
+  std::vector<index_t> order;   ///< vertex by position
+  std::vector<index_t> parent;  ///< of each position; -1: root
+  std::vector<index_t>
+      counts;             ///< entries below the diagonal of each column of the Cholesky factor
+  double operations = 0;  ///< of A = L U with these counts: the sum of c + 2 c^2
+};
+
+/// The tree of `order` for a symmetric pattern `s` with any diagonal; the result has the order
+/// postordered, which changes no fill. O(nnz log n) time.
+ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order);
+
+/// A hash of the columns of each row of `a`. `label` renames columns; empty: to their own numbers.
+std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const index_t> label,
+                                      int threads);
+
+/// Outcome of repaired_order().
+struct repaired {
+  std::vector<index_t> order;
+  offset_t moved = 0;  ///< vertices that are new or have another place
+};
+
+/// Adapts the order of an earlier pattern to the symmetric pattern `s` with any diagonal.
+/// previous[v] is the vertex of the earlier pattern that vertex v was, -1: none; empty: v itself.
+/// `changed` lists the vertices that are new or have an edge that the earlier pattern lacks; it may
+/// list one end of an edge only.
+///
+/// An edge of s must join a vertex and an ancestor of it in the earlier tree, or it would merge the
+/// paths of both ends to their lowest common ancestor w. One end of each edge that does not is
+/// moved to the place directly before w: among all ends of such edges, greedily those with the
+/// least product of the path's entries and the inverse number of edges. A move to an ancestor
+/// breaks this rule for no other edge. A new vertex starts directly before its first neighbour. O(n
+/// + edges of `changed` * branches of a path).
+repaired repaired_order(const pattern_view& s, const ordered_tree& before,
+                        std::span<const index_t> previous, std::span<const index_t> changed);
+
+}  // namespace gsofa

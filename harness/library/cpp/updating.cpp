@@ -1,0 +1,105 @@
+#include "harness/library/cpp/updating.hpp"
+
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "common/symmetrize.hpp"
+#include "harness/library/cpp/options.hpp"
+
+namespace gsofa::library {
+
+namespace {
+
+// An adapted order may take this many times the operations of the last new one.
+constexpr double most_operations = 1.05;
+
+// previous: of `n` rows among those of a pattern with `before` rows.
+void check_previous(std::span<const index_t> previous, index_t n, index_t before) {
+  const auto fail = [](const std::string& why) { throw invalid_input("previous: " + why); };
+  if (previous.size() != at(n)) {
+    fail(std::to_string(previous.size()) + " entries for order " + std::to_string(n));
+  }
+  std::vector<bool> seen(at(before), false);
+  for (std::size_t i = 0; i < previous.size(); ++i) {
+    const index_t p = previous[i];
+    if (p < -1 || p >= before) {
+      fail("row " + std::to_string(i) + " has " + std::to_string(p) + ", outside [-1, " +
+           std::to_string(before) + ")");
+    }
+    if (p >= 0 && seen[at(p)]) fail("row " + std::to_string(p) + " occurs twice");
+    if (p >= 0) seen[at(p)] = true;
+  }
+}
+
+// Labels of the vertices; new ones get unused numbers, all if these run out.
+void label_vertices(std::span<const index_t> previous, const update_history& last, index_t n,
+                    update_history& next) {
+  next.labels = last.labels;
+  if (previous.empty()) {
+    next.label = last.label;
+    return;
+  }
+  next.label.resize(at(n));
+  for (index_t v = 0; v < n; ++v) {
+    const index_t p = previous[at(v)];
+    if (p == -1) {
+      next.label[at(v)] = next.labels++;
+    } else {
+      next.label[at(v)] = last.label.empty() ? p : last.label[at(p)];
+    }
+  }
+}
+
+std::vector<index_t> changed_rows(std::span<const std::uint64_t> before,
+                                  std::span<const std::uint64_t> now,
+                                  std::span<const index_t> previous) {
+  std::vector<index_t> changed;
+  for (std::size_t v = 0; v < now.size(); ++v) {
+    const auto p = previous.empty() ? static_cast<index_t>(v) : previous[v];
+    if (p == -1 || before[at(p)] != now[v]) changed.push_back(static_cast<index_t>(v));
+  }
+  return changed;
+}
+
+}  // namespace
+
+order_update update_order(const pattern_view& a, const analysis_options& options, updating& u,
+                          const std::function<std::vector<index_t>()>& new_order) {
+  const index_t n = a.n_rows;
+  const int threads = host_threads(options);
+  if (u.last && !u.previous.empty()) {
+    check_previous(u.previous, n, static_cast<index_t>(u.last->hash.size()));
+  }
+  const bool adapts = u.last && u.last->method == options.order && u.last->match == options.match &&
+                      u.last->device == options.device &&
+                      (!u.previous.empty() || u.last->hash.size() == at(n));
+  update_history& next = u.next.emplace();
+  next.method = options.order;
+  next.match = options.match;
+  next.device = options.device;
+  next.labels = n;
+  pattern sum;
+  pattern_view s = a;
+  if (!is_symmetric(a, threads)) s = sum = symmetrized(a, diagonal::drop, threads);
+  if (adapts) {
+    label_vertices(u.previous, *u.last, n, next);
+    next.hash = row_hashes(a, next.label, threads);
+    const auto changed = changed_rows(u.last->hash, next.hash, u.previous);
+    repaired r = repaired_order(s, u.last->tree, u.previous, changed);
+    next.tree = tree_of_order(s, std::move(r.order));
+    next.new_order = u.last->new_order;
+    if (next.tree.operations <= most_operations * next.new_order) {
+      const auto kind = r.moved > 0 ? order_change::moved : order_change::kept;
+      return {kind, static_cast<std::int64_t>(changed.size()), r.moved, 0};
+    }
+  }
+  next.label.clear();
+  next.labels = n;
+  next.hash = row_hashes(a, {}, threads);
+  next.tree = tree_of_order(s, new_order());
+  next.new_order = next.tree.operations;
+  return {order_change::new_order, n, 0, n};
+}
+
+}  // namespace gsofa::library

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/order_update.hpp"
+#include "gsofa/gsofa.hpp"
+
+namespace gsofa::library {
+
+/// What analyzer::update() keeps of the pattern of its last result: matched, without an order.
+struct update_history {
+  ordered_tree tree;
+  std::vector<std::uint64_t> hash;  ///< of each row
+  /// A number for each vertex that it keeps under every later numbering; empty: its own.
+  std::vector<index_t> label;
+  index_t labels = 0;     ///< numbers used
+  double new_order = 0;   ///< operations of the last new order
+  std::string name;       ///< analysis::order
+  order_method method{};  ///< options of the order
+  bool match = true;
+  compute_device device{};
+};
+
+/// The updates of an analyzer.
+struct updating {
+  bool on = false;                           ///< the analysis is an update
+  std::span<const std::int32_t> previous;    ///< by the caller
+  std::optional<update_history> last, next;  ///< of the last result, and of this one
+};
+
+/// Sets u.next for the matched pattern `a`, with u.next->tree the order adapted from u.last or the
+/// order of new_order(), and says which. Throws invalid_input for a wrong u.previous.
+order_update update_order(const pattern_view& a, const analysis_options& options, updating& u,
+                          const std::function<std::vector<index_t>()>& new_order);
+
+}  // namespace gsofa::library
