@@ -221,4 +221,20 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
   return out;
 }
 
+bool order_allowance::admits(offset_t changes, double operations) {
+  changes_ += static_cast<double>(changes);
+  return changes_ <= most_changes_ && operations <= (1 + most_growth_) * operations_;
+}
+
+bool order_allowance::compare(double adapted, double anew) {
+  const double loss = anew > 0 ? adapted / anew - 1 : 0;
+  const double factor = std::clamp(most_loss / std::max(loss, most_loss / 2), 0.5, 2.0);
+  const double growth = operations_ > 0 ? adapted / operations_ - 1 : 0;
+  most_changes_ = factor * changes_;
+  most_growth_ = std::max(most_loss, factor * growth);
+  operations_ = std::min(adapted, anew);
+  changes_ = 0;
+  return adapted <= anew;
+}
+
 }  // namespace gsofa

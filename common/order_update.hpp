@@ -47,4 +47,30 @@ struct repaired {
 repaired repaired_order(const pattern_view& s, const ordered_tree& before,
                         std::span<const index_t> previous, std::span<const index_t> changed);
 
+/// How far a pattern may change before its adapted order is compared with a new one. Both are
+/// counted; a comparison shows how much adapting has lost per change, and so sets the next limits,
+/// at which the loss would reach `most_loss` if it goes on like this.
+class order_allowance {
+ public:
+  static constexpr double most_loss = 0.05;
+
+  order_allowance() = default;
+  /// A new order of n rows with so many operations.
+  order_allowance(index_t n, double operations)
+      : operations_(operations), most_changes_(0.02 * n), most_growth_(most_loss) {}
+
+  /// Whether an adapted order with `operations`, after `changes` more rows have changed, may stand
+  /// without a comparison.
+  bool admits(offset_t changes, double operations);
+  /// Takes the outcome of a comparison: the operations of both orders. Returns whether the adapted
+  /// order has no more.
+  bool compare(double adapted, double anew);
+
+ private:
+  double operations_ = 0;  // of the last comparison
+  double changes_ = 0;     // rows since then
+  double most_changes_ = 0;
+  double most_growth_ = 0;  // of the operations, relative
+};
+
 }  // namespace gsofa

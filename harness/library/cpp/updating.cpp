@@ -11,9 +11,6 @@ namespace gsofa::library {
 
 namespace {
 
-// An adapted order may take this many times the operations of the last new one.
-constexpr double most_operations = 1.05;
-
 // previous: of `n` rows among those of a pattern with `before` rows.
 void check_previous(std::span<const index_t> previous, index_t n, index_t before) {
   const auto fail = [](const std::string& why) { throw invalid_input("previous: " + why); };
@@ -88,18 +85,20 @@ order_update update_order(const pattern_view& a, const analysis_options& options
     const auto changed = changed_rows(u.last->hash, next.hash, u.previous);
     repaired r = repaired_order(s, u.last->tree, u.previous, changed);
     next.tree = tree_of_order(s, std::move(r.order));
-    next.new_order = u.last->new_order;
-    if (next.tree.operations <= most_operations * next.new_order) {
-      const auto kind = r.moved > 0 ? order_change::moved : order_change::kept;
-      return {kind, static_cast<std::int64_t>(changed.size()), r.moved, 0};
-    }
+    next.allowance = u.last->allowance;
+    const auto kind = r.moved > 0 ? order_change::moved : order_change::kept;
+    order_update done{kind, static_cast<std::int64_t>(changed.size()), r.moved, 0};
+    if (next.allowance.admits(done.rows_changed, next.tree.operations)) return done;
+    ordered_tree anew = tree_of_order(s, new_order());
+    done.compared = true;
+    if (next.allowance.compare(next.tree.operations, anew.operations)) return done;
+    next.tree = std::move(anew);
+    return {order_change::new_order, done.rows_changed, 0, n, true};
   }
-  next.label.clear();
-  next.labels = n;
   next.hash = row_hashes(a, {}, threads);
   next.tree = tree_of_order(s, new_order());
-  next.new_order = next.tree.operations;
-  return {order_change::new_order, n, 0, n};
+  next.allowance = {n, next.tree.operations};
+  return {order_change::new_order, n, 0, n, false};
 }
 
 }  // namespace gsofa::library

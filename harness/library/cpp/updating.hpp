@@ -19,7 +19,7 @@ struct update_history {
   /// A number for each vertex that it keeps under every later numbering; empty: its own.
   std::vector<index_t> label;
   index_t labels = 0;     ///< numbers used
-  double new_order = 0;   ///< operations of the last new order
+  order_allowance allowance;
   std::string name;       ///< analysis::order
   order_method method{};  ///< options of the order
   bool match = true;

@@ -276,9 +276,10 @@ enum class order_change {
 /// What analyzer::update() did to the order; after other analyses all members are zero.
 struct order_update {
   order_change kind = order_change::new_order;
-  std::int64_t rows_changed = 0;  ///< rows that are new or differ; n for a new order
+  std::int64_t rows_changed = 0;  ///< rows that are new or differ; n at the first call
   std::int64_t vertices_moved = 0;
   std::int64_t vertices_reordered = 0;  ///< n for a new order
+  bool compared = false;  ///< the adapted order and a new one were counted, and the better one taken
 };
 
 /// The result of analyze(), in the new numbering: entry (i, j) of the permuted matrix is
