@@ -207,7 +207,7 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
   }
   move_up(crossing_ends(s, places, place, changed), places, vertex_at, place, moved);
   std::ranges::stable_sort(moved, {}, [&](index_t v) { return place[at(v)]; });
-  repaired out{.order = {}, .moved = static_cast<offset_t>(moved.size())};
+  repaired out;
   out.order.reserve(place.size());
   std::size_t next = 0;
   for (index_t p = 0; p <= places.root(); ++p) {
@@ -218,6 +218,7 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
     const index_t v = vertex_at[at(p)];
     if (v != -1 && place[at(v)] == p) out.order.push_back(v);
   }
+  out.moved = std::move(moved);
   return out;
 }
 

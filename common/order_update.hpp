@@ -30,7 +30,7 @@ std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const ind
 /// Outcome of repaired_order().
 struct repaired {
   std::vector<index_t> order;
-  offset_t moved = 0;  ///< vertices that are new or have another place
+  std::vector<index_t> moved;  ///< vertices that are new or have another place
 };
 
 /// Adapts the order of an earlier pattern to the symmetric pattern `s` with any diagonal.

@@ -127,21 +127,49 @@ std::vector<std::unique_ptr<gsofa_analysis>> analyzed_batch(std::span<const gsof
   return found;
 }
 
+// Before another analysis: returns the lock of by->beginning.
+std::unique_lock<std::mutex> begin(gsofa_analyzer* by, const gsofa_options& options,
+                                   gsofa::analysis_options with) {
+  std::unique_lock lock(by->beginning, std::defer_lock);
+  if (by->process == gsofa::process_number()) lock.lock();
+  if (!by->pending.ready()) {
+    throw gsofa::invalid_input("analyzer: an analysis has not ended yet");
+  }
+  by->result = nullptr;
+  by->analyzer.options() = std::move(with);
+  by->options = options;
+  return lock;
+}
+
 template <class Pattern>
 gsofa_status start(gsofa_analyzer* by, const Pattern* a, const gsofa_options* options) {
   if (by == nullptr || a == nullptr) return null_argument();
   return status_of([&] {
     const gsofa_options known = known_options(options);
     with_view(*a, [&](const auto& view) {
-      std::unique_lock lock(by->beginning, std::defer_lock);
-      if (by->process == gsofa::process_number()) lock.lock();
-      if (!by->pending.ready()) {
-        throw gsofa::invalid_input("analyzer: an analysis has not ended yet");
-      }
-      by->result = nullptr;
-      by->analyzer.options() = options_of(known, view.n);
-      by->options = known;
+      const auto lock = begin(by, known, options_of(known, view.n));
       by->pending = by->analyzer.start(view);
+    });
+  });
+}
+
+// A callback of the analysis may end `by`; update() throws then.
+template <class Pattern>
+gsofa_status update(gsofa_analyzer* by, const Pattern* a, const std::int32_t* previous,
+                    const gsofa_options* options, const gsofa_analysis** out) {
+  if (out != nullptr) *out = nullptr;
+  if (by == nullptr || a == nullptr || out == nullptr) return null_argument();
+  return status_of([&] {
+    const gsofa_options known = known_options(options);
+    with_view(*a, [&](const auto& view) {
+      {
+        const auto lock = begin(by, known, options_of(known, view.n));
+        by->pending = {};
+      }
+      const std::size_t rows = previous == nullptr || view.n < 0 ? 0 : view.n;
+      const gsofa::analysis& found = by->analyzer.update(view, {previous, rows});
+      by->result = std::make_unique<gsofa_analysis>(&found, known);
+      *out = by->result.get();
     });
   });
 }
@@ -204,6 +232,11 @@ gsofa_result result_of(const gsofa::analysis& f, const gsofa_options& options) {
   r.setup_seconds = f.setup_seconds;
   r.analysis_seconds = f.analysis_seconds;
   r.output_seconds = f.output_seconds;
+  r.update_kind = static_cast<int>(f.update.kind);
+  r.update_compared = f.update.compared ? 1 : 0;
+  r.rows_changed = f.update.rows_changed;
+  r.vertices_moved = f.update.vertices_moved;
+  r.vertices_reordered = f.update.vertices_reordered;
   return r;
 }
 
@@ -343,6 +376,18 @@ gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out)
     if (by->result == nullptr) by->result = std::make_unique<gsofa_analysis>(&found, by->options);
     *out = by->result.get();
   });
+}
+
+gsofa_status gsofa_analyzer_update(gsofa_analyzer* by, const gsofa_pattern* a,
+                                   const int32_t previous[], const gsofa_options* options,
+                                   const gsofa_analysis** out) {
+  return update(by, a, previous, options, out);
+}
+
+gsofa_status gsofa_analyzer_update_device(gsofa_analyzer* by, const gsofa_device_pattern* a,
+                                          const int32_t previous[], const gsofa_options* options,
+                                          const gsofa_analysis** out) {
+  return update(by, a, previous, options, out);
 }
 
 gsofa_status gsofa_elimination_tree(const gsofa_pattern* a, int32_t parent[]) {

@@ -86,8 +86,9 @@ order_update update_order(const pattern_view& a, const analysis_options& options
     repaired r = repaired_order(s, u.last->tree, u.previous, changed);
     next.tree = tree_of_order(s, std::move(r.order));
     next.allowance = u.last->allowance;
-    const auto kind = r.moved > 0 ? order_change::moved : order_change::kept;
-    order_update done{kind, static_cast<std::int64_t>(changed.size()), r.moved, 0};
+    const auto kind = !r.moved.empty() ? order_change::moved : order_change::kept;
+    order_update done{kind, static_cast<std::int64_t>(changed.size()),
+                      static_cast<std::int64_t>(r.moved.size()), 0};
     if (next.allowance.admits(done.rows_changed, next.tree.operations)) return done;
     ordered_tree anew = tree_of_order(s, new_order());
     done.compared = true;

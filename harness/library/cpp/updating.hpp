@@ -18,7 +18,7 @@ struct update_history {
   std::vector<std::uint64_t> hash;  ///< of each row
   /// A number for each vertex that it keeps under every later numbering; empty: its own.
   std::vector<index_t> label;
-  index_t labels = 0;     ///< numbers used
+  index_t labels = 0;  ///< numbers used
   order_allowance allowance;
   std::string name;       ///< analysis::order
   order_method method{};  ///< options of the order

@@ -28,6 +28,9 @@ module gsofa
   ! gsofa_stage
   integer(c_int), parameter :: GSOFA_STAGE_CHECK = 0, GSOFA_STAGE_MATCH = 1, GSOFA_STAGE_ORDER = 2, &
     GSOFA_STAGE_PERMUTE = 3, GSOFA_STAGE_ANALYZE = 4, GSOFA_STAGE_OUTPUT = 5
+  ! gsofa_order_change
+  integer(c_int), parameter :: GSOFA_NEW_ORDER = 0, GSOFA_ORDER_KEPT = 1, GSOFA_ORDER_MOVED = 2, &
+    GSOFA_ORDER_REORDERED = 3
   ! gsofa_tree_layout
   integer(c_int), parameter :: GSOFA_TREE_BY_LEVEL = 0, GSOFA_TREE_NESTED = 1
 
@@ -135,6 +138,11 @@ module gsofa
     real(c_double) :: setup_seconds = 0
     real(c_double) :: analysis_seconds = 0
     real(c_double) :: output_seconds = 0
+    integer(c_int) :: update_kind = 0
+    integer(c_int) :: update_compared = 0
+    integer(c_int64_t) :: rows_changed = 0
+    integer(c_int64_t) :: vertices_moved = 0
+    integer(c_int64_t) :: vertices_reordered = 0
   end type
 
   type, bind(c) :: gsofa_order_options
@@ -258,6 +266,22 @@ module gsofa
     integer(c_int) function gsofa_analyzer_wait(by, out) bind(c)
       import
       type(c_ptr), value :: by
+      type(c_ptr), intent(inout) :: out
+    end function
+    integer(c_int) function gsofa_analyzer_update(by, a, previous, options, out) bind(c)
+      import
+      type(c_ptr), value :: by
+      type(gsofa_pattern), intent(in) :: a
+      integer(c_int32_t), intent(in) :: previous(*)
+      type(gsofa_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: out
+    end function
+    integer(c_int) function gsofa_analyzer_update_device(by, a, previous, options, out) bind(c)
+      import
+      type(c_ptr), value :: by
+      type(gsofa_device_pattern), intent(in) :: a
+      integer(c_int32_t), intent(in) :: previous(*)
+      type(gsofa_options), intent(in) :: options
       type(c_ptr), intent(inout) :: out
     end function
     integer(c_int) function gsofa_read_pattern(file, out) bind(c)

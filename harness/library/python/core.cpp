@@ -195,6 +195,43 @@ nb::dict analyze_there(const nb::tuple& rows, const nb::dict& options, const nb:
   });
 }
 
+// gsofa::analyzer, whose updates return copies.
+class updating_analyzer {
+ public:
+  explicit updating_analyzer(const nb::dict& options)
+      : options_(call_options<analysis_options>(options).get()) {
+    options_.permutation = {};
+  }
+
+  // previous: empty, or for each row its earlier number.
+  nb::dict update(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
+                  const input<std::int32_t>& previous, const nb::object& progress) {
+    const csr_view a = view_of(row_ptr, col_idx);
+    return updated(a, previous, progress);
+  }
+  nb::dict update_there(const nb::tuple& rows, const input<std::int32_t>& previous,
+                        const nb::object& progress) {
+    return with_device_rows(rows, [&](const auto& a) { return updated(a, previous, progress); });
+  }
+
+ private:
+  template <class View>
+  nb::dict updated(const View& a, const input<std::int32_t>& previous, const nb::object& progress) {
+    analysis found = watched(options_, progress, [&](const analysis_options& o) {
+      analyzer_.options() = o;
+      return analyzer_.update(a, {previous.data(), previous.size()});
+    });
+    const order_update done = found.update;
+    nb::dict out = dict_of(std::move(found), options_);
+    out["update"] = nb::make_tuple(static_cast<int>(done.kind), done.rows_changed,
+                                   done.vertices_moved, done.vertices_reordered, done.compared);
+    return out;
+  }
+
+  analysis_options options_;
+  analyzer analyzer_;
+};
+
 // patterns: a list of pairs (row_ptr, col_idx).
 nb::list analyze_batch(const nb::list& patterns, const nb::dict& options,
                        const nb::object& progress) {
@@ -432,6 +469,12 @@ NB_MODULE(_core, m) {
   m.def("analyze", analyze, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
   m.def("analyze_there", analyze_there, "rows"_a, "options"_a, "progress"_a.none());
   m.def("analyze_batch", analyze_batch, "patterns"_a, "options"_a, "progress"_a.none());
+  nb::class_<updating_analyzer>(m, "Analyzer")
+      .def(nb::init<const nb::dict&>(), "options"_a)
+      .def("update", &updating_analyzer::update, "row_ptr"_a, "col_idx"_a, "previous"_a,
+           "progress"_a.none())
+      .def("update_there", &updating_analyzer::update_there, "rows"_a, "previous"_a,
+           "progress"_a.none());
   m.def("estimate", estimate, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
   m.def("order", order, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
   m.def("order_there", order_there, "rows"_a, "options"_a, "progress"_a.none());

@@ -168,6 +168,14 @@ typedef struct gsofa_masks_view {
   const uint64_t* masks;          ///< two for each of them: U, then L
 } gsofa_masks_view;
 
+/// How gsofa_analyzer_update() found its order, as order_change of gsofa.hpp.
+typedef enum gsofa_order_change {
+  GSOFA_NEW_ORDER = 0,
+  GSOFA_ORDER_KEPT = 1,
+  GSOFA_ORDER_MOVED = 2,
+  GSOFA_ORDER_REORDERED = 3
+} gsofa_order_change;
+
 /// What an analysis found, as analysis of gsofa.hpp, in the new numbering. Entry (i, j) of the
 /// permuted matrix is entry (row_order[i], col_order[j]) of A. Whatever the options did not request
 /// is zero or NULL. Later versions add members at the end.
@@ -204,6 +212,12 @@ typedef struct gsofa_result {
   double setup_seconds;     ///< allocation
   double analysis_seconds;  ///< symbolic factorization
   double output_seconds;    ///< copying out
+  /// What gsofa_analyzer_update() did to the order; zero after other analyses.
+  int update_kind;      ///< a gsofa_order_change
+  int update_compared;  ///< nonzero: with a new order, and the better one taken
+  int64_t rows_changed;
+  int64_t vertices_moved;
+  int64_t vertices_reordered;
 } gsofa_result;
 
 /// An analysis, which owns the arrays of its result.
@@ -228,7 +242,8 @@ GSOFA_API gsofa_status gsofa_analyze_batch(const gsofa_pattern patterns[], size_
 GSOFA_API void gsofa_free(gsofa_analysis* a);
 
 /// Fills `size` bytes of the result. The arrays are valid until gsofa_free(), or for a handle of an
-/// analyzer until its next start. GSOFA_INVALID_INPUT, with `*out` zeroed, if `a` is NULL.
+/// analyzer until its next start or update. GSOFA_INVALID_INPUT, with `*out` zeroed, if `a` is
+/// NULL.
 GSOFA_API gsofa_status gsofa_get_result_sized(const gsofa_analysis* a, gsofa_result* out,
                                               size_t size);
 static inline gsofa_status gsofa_get_result(const gsofa_analysis* a, gsofa_result* out) {
@@ -263,6 +278,17 @@ GSOFA_API void gsofa_analyzer_cancel(gsofa_analyzer* by);
 /// the analysis. GSOFA_UNAVAILABLE in a process that was forked while the analysis was running,
 /// which continues in the parent alone.
 GSOFA_API gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out);
+/// Analyzes a pattern that differs little from that of the last update of this analyzer, on the
+/// calling thread, as analyzer::update() of gsofa.hpp. previous[i], of n entries, is the row of
+/// that pattern that row i was, -1 if it is new; NULL: i. `*out` is as for gsofa_analyzer_wait().
+GSOFA_API gsofa_status gsofa_analyzer_update(gsofa_analyzer* by, const gsofa_pattern* a,
+                                             const int32_t previous[], const gsofa_options* options,
+                                             const gsofa_analysis** out);
+GSOFA_API gsofa_status gsofa_analyzer_update_device(gsofa_analyzer* by,
+                                                    const gsofa_device_pattern* a,
+                                                    const int32_t previous[],
+                                                    const gsofa_options* options,
+                                                    const gsofa_analysis** out);
 
 /// Reads the pattern of the square matrix in a file, as read_pattern() of gsofa.hpp, in
 /// GSOFA_INDEX_64_32 and GSOFA_CSR with ascending columns. gsofa_pattern_free() releases its

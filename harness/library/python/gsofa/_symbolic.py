@@ -35,6 +35,19 @@ class Masks(NamedTuple):
     masks: UInt64Array  # positions x 2: U, L
 
 
+ORDER_CHANGES = ("new_order", "kept", "moved", "reordered")
+
+
+class OrderUpdate(NamedTuple):
+    """What Analyzer.update() did to the ordering."""
+
+    kind: str  # "new_order", "kept", "moved" or "reordered"
+    rows_changed: int  # rows that are new or differ
+    vertices_moved: int
+    vertices_reordered: int
+    compared: bool  # a new ordering was computed and counted too, and the better one taken
+
+
 class computed_once:
     """functools.cached_property without its lock: before Python 3.12 that is one lock for all objects, so that one thread waits
     for the computation of another, and a child that is forked meanwhile waits for ever."""
@@ -129,11 +142,6 @@ class AnalysisResults:
         return self._found["u_row_counts"]
 
     @property
-    def supernodes(self) -> Int32Array:
-        """First rows of the T3 supernodes (Demmel et al. 1999), ascending."""
-        return self._found["supernode_starts"]
-
-    @property
     def variant(self) -> str:
         """Name of the algorithm that ran."""
         return self._found["variant"]
@@ -147,6 +155,11 @@ class AnalysisResults:
     def fallback(self) -> str:
         """Why the analysis fell back from a device to the host; else empty."""
         return self._found["fallback"]
+
+    @property
+    def update(self) -> OrderUpdate | None:
+        """What Analyzer.update() did to the ordering; None of other analyses."""
+        return OrderUpdate(ORDER_CHANGES[self._found["update"][0]], *self._found["update"][1:]) if "update" in self._found else None
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -177,6 +190,13 @@ class Symbolic(AnalysisResults):
     def _factors(self):
         found = self._again(factors=True)
         return tuple(csr_of(*found[name], self.n) for name in "lu")
+
+    @property
+    def supernodes(self) -> Int32Array:
+        """First rows of the T3 supernodes (Demmel et al. 1999), ascending."""
+        if "supernode_starts" not in self._found:
+            self._found["supernode_starts"] = self._again(supernodes=True)["supernode_starts"]
+        return self._found["supernode_starts"]
 
     @computed_once
     def _tree(self):

@@ -1,0 +1,186 @@
+// Trees of orders, repaired orders and the limits of comparisons.
+
+#include "common/order_update.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "common/elimination_forest.hpp"
+#include "common/preprocess.hpp"
+#include "common/random.hpp"
+
+using namespace gsofa;
+
+namespace {
+
+using bits = std::vector<std::vector<char>>;
+
+bits random_edges(random_source& random, index_t n, double density) {
+  bits m(at(n), std::vector<char>(at(n), 0));
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t j = 0; j < i; ++j) {
+      m[at(i)][at(j)] = m[at(j)][at(i)] = random.chance(probability(density)) ? 1 : 0;
+    }
+  }
+  return m;
+}
+
+pattern pattern_of_edges(const bits& m) {
+  const auto n = static_cast<index_t>(m.size());
+  triplets t{n, n, {}, {}};
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t j = 0; j < n; ++j) {
+      if (i != j && m[at(i)][at(j)] == 0) continue;
+      t.rows.push_back(i);
+      t.cols.push_back(j);
+    }
+  }
+  return from_triplets(t, duplicates::reject);
+}
+
+std::vector<index_t> shuffled(random_source& random, index_t n) {
+  std::vector<index_t> order = identity_order(n);
+  for (std::size_t k = order.size(); k > 1; --k) {
+    std::swap(order[k - 1], order[at(random.between(0, static_cast<std::int64_t>(k) - 1))]);
+  }
+  return order;
+}
+
+// related[u][v]: one of both is the other or its ancestor.
+bits related_vertices(const ordered_tree& t) {
+  bits related(t.order.size(), std::vector<char>(t.order.size(), 0));
+  for (std::size_t p = 0; p < t.order.size(); ++p) {
+    for (index_t q = static_cast<index_t>(p); q != -1; q = t.parent[at(q)]) {
+      related[at(t.order[p])][at(t.order[at(q)])] = related[at(t.order[at(q)])][at(t.order[p])] = 1;
+    }
+  }
+  return related;
+}
+
+}  // namespace
+
+TEST_CASE("the tree of an order is postordered and has the counts of that order") {
+  random_source random(11);
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto n = static_cast<index_t>(random.between(0, 30));
+    const pattern s = pattern_of_edges(random_edges(random, n, 0.1));
+    const std::vector<index_t> order = shuffled(random, n);
+    const ordered_tree t = tree_of_order(s, order);
+    const pattern p = permute(s, t.order, t.order);
+    const std::vector<index_t> parent = elimination_tree(p);
+    CHECK(t.parent == parent);
+    CHECK(t.counts == cholesky_column_counts(p, p, parent));
+    CHECK(postorder(parent) == identity_order(n));
+    const pattern given = permute(s, order, order);
+    const auto counts = cholesky_column_counts(given, given, elimination_tree(given));
+    double operations = 0;
+    for (const double c : counts) operations += c + 2 * c * c;
+    CHECK(t.operations == operations);
+  }
+}
+
+TEST_CASE("hashes of rows follow labels and tell rows apart") {
+  const pattern a = pattern_of_edges({{0, 1, 0}, {1, 0, 1}, {0, 1, 0}});
+  const auto own = row_hashes(a, {}, 1);
+  CHECK(own == row_hashes(a, std::vector<index_t>{0, 1, 2}, 2));
+  CHECK(own[0] != own[1]);
+  CHECK(own[0] != own[2]);
+  // The same matrix with its rows and columns in reverse order.
+  const auto reversed = row_hashes(a, std::vector<index_t>{2, 1, 0}, 1);
+  CHECK(reversed == std::vector{own[2], own[1], own[0]});
+}
+
+TEST_CASE("vertices that stay are related only if they were, whatever edges come and go") {
+  random_source random(12);
+  std::size_t moved = 0;
+  std::size_t stayed = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const auto n = static_cast<index_t>(random.between(1, 30));
+    bits edges = random_edges(random, n, random.chance(probability(0.5)) ? 0.06 : 0.12);
+    const ordered_tree before = tree_of_order(pattern_of_edges(edges), shuffled(random, n));
+    std::vector<index_t> changed;
+    for (int k = 0; k < 3; ++k) {
+      const auto i = static_cast<index_t>(random.between(0, n - 1));
+      const auto j = static_cast<index_t>(random.between(0, n - 1));
+      if (i == j) continue;
+      edges[at(i)][at(j)] = edges[at(j)][at(i)] = random.chance(probability(0.7)) ? 1 : 0;
+      changed.push_back(i);
+    }
+    const pattern s = pattern_of_edges(edges);
+    const repaired r = repaired_order(s, before, {}, changed);
+    CHECK_NOTHROW(validate_permutation(r.order, n, "order"));
+    std::vector<char> has_moved(at(n), 0);
+    for (const index_t v : r.moved) has_moved[at(v)] = 1;
+    std::vector<index_t> stay = before.order;
+    std::erase_if(stay, [&](index_t v) { return has_moved[at(v)] != 0; });
+    std::vector<index_t> left = r.order;
+    std::erase_if(left, [&](index_t v) { return has_moved[at(v)] != 0; });
+    CHECK(left == stay);
+    const bits was = related_vertices(before);
+    const bits is = related_vertices(tree_of_order(s, r.order));
+    for (const index_t u : stay) {
+      for (const index_t v : stay) {
+        if (is[at(u)][at(v)] != 0) CHECK(was[at(u)][at(v)] != 0);
+      }
+    }
+    moved += r.moved.size();
+    stayed += stay.size();
+  }
+  CHECK(moved > 100);
+  CHECK(stayed > 2000);
+}
+
+TEST_CASE("one end of an edge between two branches moves before their common ancestor") {
+  // Paths 0 - 1 - 2 - 6 and 3 - 4 - 5 - 6; 2 and 5 are the children of 6.
+  bits edges(7, std::vector<char>(7, 0));
+  const auto join = [&](std::size_t i, std::size_t j) { edges[i][j] = edges[j][i] = 1; };
+  join(0, 1), join(1, 2), join(2, 6), join(3, 4), join(4, 5), join(5, 6);
+  const ordered_tree before = tree_of_order(pattern_of_edges(edges), identity_order(7));
+  join(2, 4);
+  const pattern s = pattern_of_edges(edges);
+  const repaired r = repaired_order(s, before, {}, std::vector<index_t>{2});
+  // The path from 2 to 6 is shorter than that from 4.
+  CHECK(r.order == std::vector<index_t>{0, 1, 3, 4, 5, 2, 6});
+  CHECK(r.moved == std::vector<index_t>{2});
+  CHECK(repaired_order(s, tree_of_order(s, r.order), {}, identity_order(7)).moved.empty());
+}
+
+TEST_CASE("new vertices start before a neighbour, removed ones leave no gap") {
+  // A path 0 - 1 - 2 - 3 of which 1 goes and to which a new vertex between 0 and 2 comes.
+  bits edges(4, std::vector<char>(4, 0));
+  for (std::size_t k = 0; k < 3; ++k) edges[k][k + 1] = edges[k + 1][k] = 1;
+  const ordered_tree before = tree_of_order(pattern_of_edges(edges), identity_order(4));
+  // Now 0 is the new vertex, and 1, 2, 3 were 0, 2, 3; 4 is new and isolated.
+  bits now(5, std::vector<char>(5, 0));
+  const auto join = [&](std::size_t i, std::size_t j) { now[i][j] = now[j][i] = 1; };
+  join(0, 1), join(0, 2), join(2, 3);
+  const repaired r =
+      repaired_order(pattern_of_edges(now), before, std::vector<index_t>{-1, 0, 2, 3, -1},
+                     std::vector<index_t>{0, 1, 2, 4});
+  CHECK(r.order == std::vector<index_t>{0, 1, 2, 3, 4});
+  CHECK(r.moved == std::vector<index_t>{0, 4});
+}
+
+TEST_CASE("comparisons set the next limits by what adapting has lost") {
+  order_allowance a(1000, 100);
+  CHECK(a.admits(20, 105));
+  CHECK_FALSE(a.admits(1, 100));  // 21 of 1000 rows have changed
+  // No loss: twice as many changes, and twice the growth, which new orders have too.
+  CHECK(a.compare(110, 110));
+  CHECK(a.admits(42, 110 * 1.2));
+  CHECK_FALSE(a.admits(0, 110 * 1.21));
+  CHECK_FALSE(a.admits(1, 110));
+  // Ten per cent: half as many.
+  CHECK_FALSE(a.compare(121, 110));
+  CHECK(a.admits(21, 110 * 1.05));
+  CHECK_FALSE(a.admits(0, 110 * 1.06));
+  CHECK_FALSE(a.admits(1, 110));
+  // An empty pattern.
+  order_allowance none(0, 0);
+  CHECK(none.admits(0, 0));
+  CHECK_FALSE(none.admits(1, 1));
+  CHECK_FALSE(none.compare(2, 1));
+}

@@ -1,0 +1,71 @@
+"""Patterns that change little from step to step."""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _core
+from ._arguments import Matrix, Ordering, Progress, analysis_options, callable_or_none
+from ._functions import has_device
+from ._pattern import is_of_cupy, narrowed, pattern_of, rows_on_device
+from ._symbolic import OrderUpdate, Symbolic
+from .errors import InvalidInput
+
+__all__ = ["Analyzer", "OrderUpdate"]
+
+
+class Analyzer:
+    """Analyses one pattern after the other, each of which differs little from the one before: contact, remeshing, time steps of
+    a circuit, interior-point steps. update() adapts the ordering of its last result instead of computing another one.
+
+    Arguments as of analyze(). An ordering that is a permutation cannot be adapted and is refused; "natural" is not adapted.
+
+    >>> import scipy.sparse as sp
+    >>> analyzer = Analyzer("amf")
+    >>> a = sp.diags([1.0, 4.0, 1.0], [-1, 0, 1], shape=(6, 6)).tolil()
+    >>> analyzer.update(a).update.kind
+    'new_order'
+    >>> a[0, 5] = a[5, 0] = 1.0
+    >>> s = analyzer.update(a)
+    >>> s.update.rows_changed, s.lnz, s.fill
+    (2, 9, 6)
+    """
+
+    def __init__(self, ordering: Ordering = "automatic", *, device: str = "automatic", variant: str | None = None,
+                 threads: int = 0, match: bool = True, memory_budget_mb: int = -1) -> None:
+        if not isinstance(ordering, str):
+            raise InvalidInput("ordering: an analyzer adapts the ordering of a method, not a permutation")
+        options = analysis_options(ordering, device, variant, threads, match, 0, 1, memory_budget_mb, False)
+        self._options = {**options, "supernodes": False}
+        self._analyzer = _core.Analyzer(self._options)
+        self._lock = threading.Lock()
+
+    def update(self, a: Matrix, previous: ArrayLike | None = None, *, stream: Any = None, progress: Progress = None) -> Symbolic:
+        """analyze() of `a`, with the ordering of the last update() that returned, adapted to `a`. The result is that of analyze()
+        with the ordering perm_c.
+
+        previous: for each row of `a`, and its column, the row that it was in the matrix of the last update(), -1 if it is new;
+        None: all rows kept their numbers. A matrix of another order without `previous` is ordered anew. So is a matrix where
+        the adapted ordering takes too many operations, which are counted at every step, for A + A^T; after larger changes they
+        are compared with those of a new ordering. Symbolic.update says what was done.
+        a, stream, progress: as of analyze(). After an exception the next call refers to the last result.
+        """
+        callable_or_none(progress)
+        rows = np.empty(0, dtype=np.int32) if previous is None else narrowed(previous, "previous")
+        if not self._lock.acquire(blocking=False):
+            raise InvalidInput("analyzer: an analysis has not ended yet")
+        try:
+            there = rows_on_device(a, stream) if self._options["device"] != "cpu" and has_device() else None
+            pattern = pattern_of(a)
+            if previous is not None and rows.size != pattern[0].size - 1:
+                raise InvalidInput(f"previous: {rows.size} entries for order {pattern[0].size - 1}")
+            if there is not None:
+                found = self._analyzer.update_there(there[:-1], _core.frozen(rows), progress)
+            else:
+                found = self._analyzer.update(*pattern, _core.frozen(rows), progress)
+        finally:
+            self._lock.release()
+        return Symbolic(pattern, found, self._options["threads"], 1, is_of_cupy(a), progress)
