@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "common/elimination_forest.hpp"
 #include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 
@@ -34,22 +33,6 @@ std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const ind
     }
   });
   return hash;
-}
-
-ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order) {
-  pattern p = permute(s, order, order);
-  const std::vector<index_t> parent = elimination_tree(p);
-  const std::vector<index_t> post = postorder(parent);
-  const std::vector<index_t> place = inverse_permutation(post);
-  const std::vector<index_t> counts = cholesky_column_counts(p, p, parent);
-  ordered_tree t;
-  for (const index_t v : post) {
-    t.order.push_back(order[at(v)]);
-    t.parent.push_back(parent[at(v)] == -1 ? -1 : place[at(parent[at(v)])]);
-    const double c = t.counts.emplace_back(counts[at(v)]);
-    t.operations += c + 2 * c * c;
-  }
-  return t;
 }
 
 namespace {
@@ -86,6 +69,17 @@ class tree_places {
     index_t w = std::max(p, q);
     while (first_[at(w)] > low) w = branch_[at(w)];
     return w;
+  }
+  /// The maximal subtrees of at most `most` vertices, as ranges of places.
+  [[nodiscard]] std::vector<index_range> subtrees(index_t most) const {
+    std::vector<index_range> found;
+    for (index_t p = root_ - 1; p >= 0; --p) {
+      if (p - first_[at(p)] >= most) continue;
+      found.push_back({first_[at(p)], p + 1});
+      p = first_[at(p)];
+    }
+    std::ranges::reverse(found);
+    return found;
   }
   /// Entries of the columns from place p to its ancestor w.
   [[nodiscard]] offset_t entries(index_t p, index_t w) const {
@@ -189,7 +183,8 @@ void place_new(const pattern_view& s, std::span<const index_t> changed, index_t 
 }  // namespace
 
 repaired repaired_order(const pattern_view& s, const ordered_tree& before,
-                        std::span<const index_t> previous, std::span<const index_t> changed) {
+                        std::span<const index_t> previous, std::span<const index_t> changed,
+                        index_t most) {
   const tree_places places(before);
   std::vector<index_t> place = inverse_permutation(before.order);
   std::vector<index_t> vertex_at = before.order;  // of this pattern; -1: it is elsewhere or gone
@@ -209,8 +204,13 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
   std::ranges::stable_sort(moved, {}, [&](index_t v) { return place[at(v)]; });
   repaired out;
   out.order.reserve(place.size());
+  out.subtrees = places.subtrees(most);
+  auto subtree = out.subtrees.begin();
   std::size_t next = 0;
   for (index_t p = 0; p <= places.root(); ++p) {
+    const auto size = static_cast<index_t>(out.order.size());
+    if (subtree != out.subtrees.end() && subtree->end == p) (subtree++)->end = size;
+    if (subtree != out.subtrees.end() && subtree->begin == p) subtree->begin = size;
     for (; next < moved.size() && place[at(moved[next])] == p; ++next) {
       out.order.push_back(moved[next]);
     }

@@ -6,22 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "common/ordered_tree.hpp"
 #include "common/pattern.hpp"
 
 namespace gsofa {
-
-/// An order of a symmetric pattern that is a postorder of its elimination tree, and that tree.
-struct ordered_tree {
-  std::vector<index_t> order;   ///< vertex by position
-  std::vector<index_t> parent;  ///< of each position; -1: root
-  std::vector<index_t>
-      counts;             ///< entries below the diagonal of each column of the Cholesky factor
-  double operations = 0;  ///< of A = L U with these counts: the sum of c + 2 c^2
-};
-
-/// The tree of `order` for a symmetric pattern `s` with any diagonal; the result has the order
-/// postordered, which changes no fill. O(nnz log n) time.
-ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order);
 
 /// A hash of the columns of each row of `a`. `label` renames columns; empty: to their own numbers.
 std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const index_t> label,
@@ -31,6 +19,8 @@ std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const ind
 struct repaired {
   std::vector<index_t> order;
   std::vector<index_t> moved;  ///< vertices that are new or have another place
+  /// Ranges of the order that were subtrees of the earlier tree, for tree_of_order().
+  std::vector<index_range> subtrees;
 };
 
 /// Adapts the order of an earlier pattern to the symmetric pattern `s` with any diagonal.
@@ -44,8 +34,10 @@ struct repaired {
 /// least product of the path's entries and the inverse number of edges. A move to an ancestor
 /// breaks this rule for no other edge. A new vertex starts directly before its first neighbour. O(n
 /// + edges of `changed` * branches of a path).
+/// `subtrees` has maximal subtrees of at most `most` vertices.
 repaired repaired_order(const pattern_view& s, const ordered_tree& before,
-                        std::span<const index_t> previous, std::span<const index_t> changed);
+                        std::span<const index_t> previous, std::span<const index_t> changed,
+                        index_t most = 0);
 
 /// How far a pattern may change before its adapted order is compared with a new one. Both are
 /// counted; a comparison shows how much adapting has lost per change, and so sets the next limits,

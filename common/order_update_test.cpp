@@ -8,7 +8,6 @@
 #include <numeric>
 #include <vector>
 
-#include "common/elimination_forest.hpp"
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 
@@ -61,26 +60,6 @@ bits related_vertices(const ordered_tree& t) {
 }
 
 }  // namespace
-
-TEST_CASE("the tree of an order is postordered and has the counts of that order") {
-  random_source random(11);
-  for (int trial = 0; trial < 200; ++trial) {
-    const auto n = static_cast<index_t>(random.between(0, 30));
-    const pattern s = pattern_of_edges(random_edges(random, n, 0.1));
-    const std::vector<index_t> order = shuffled(random, n);
-    const ordered_tree t = tree_of_order(s, order);
-    const pattern p = permute(s, t.order, t.order);
-    const std::vector<index_t> parent = elimination_tree(p);
-    CHECK(t.parent == parent);
-    CHECK(t.counts == cholesky_column_counts(p, p, parent));
-    CHECK(postorder(parent) == identity_order(n));
-    const pattern given = permute(s, order, order);
-    const auto counts = cholesky_column_counts(given, given, elimination_tree(given));
-    double operations = 0;
-    for (const double c : counts) operations += c + 2 * c * c;
-    CHECK(t.operations == operations);
-  }
-}
 
 TEST_CASE("hashes of rows follow labels and tell rows apart") {
   const pattern a = pattern_of_edges({{0, 1, 0}, {1, 0, 1}, {0, 1, 0}});

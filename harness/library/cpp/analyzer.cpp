@@ -89,6 +89,7 @@ struct analyzer::state {
       updates.on = true;
       updates.previous = previous;
       updates.next.reset();
+      updates.counts = false;
       analyze_with(with, a);
       std::swap(updates.last, updates.next);
       return with.found;

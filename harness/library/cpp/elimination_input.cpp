@@ -63,7 +63,7 @@ void find_order(const analysis_options& options, bool on_device, const eliminati
 }
 
 void apply_order(const analysis_options& options, elimination_input& e, workspace& w) {
-  if (w.order.empty()) return;
+  if (w.order.empty() || (w.updates.on && w.updates.counts)) return;
   const pattern_view unordered = e.a;
   permute_into(unordered, w.order, w.order, w.permuting, w.permuted);
   e.a = w.permuted;

@@ -48,6 +48,11 @@ void label_vertices(std::span<const index_t> previous, const update_history& las
   }
 }
 
+bool wants_counts_alone(const analysis_options& o) {
+  return o.variant.empty() && !o.factors && !o.factor_columns && !o.supernodes && !o.supernodal &&
+         !o.masks && o.relax == 1 && o.relaxed.empty();
+}
+
 std::vector<index_t> changed_rows(std::span<const std::uint64_t> before,
                                   std::span<const std::uint64_t> now,
                                   std::span<const index_t> previous) {
@@ -60,6 +65,23 @@ std::vector<index_t> changed_rows(std::span<const std::uint64_t> before,
 }
 
 }  // namespace
+
+void give_counts(const analysis_options& options, const updating& u, analysis& out) {
+  const ordered_tree& tree = u.next->tree;
+  out.l_row_counts = tree.row_counts;
+  out.u_row_counts = tree.counts;
+  for (index_t& count : out.u_row_counts) ++count;
+  out.nnz_l = std::accumulate(tree.counts.begin(), tree.counts.end(), offset_t{0});
+  out.nnz_u = out.nnz_l + out.n;
+  out.supernode_starts.clear();
+  out.l = out.u = {};
+  out.l_columns = out.u_columns = {};
+  out.masks = {};
+  if (!options.tree) return;
+  out.parent = tree.parent;
+  out.l_col_counts = tree.counts;
+  out.flops = tree.operations;
+}
 
 order_update update_order(const pattern_view& a, const analysis_options& options, updating& u,
                           const std::function<std::vector<index_t>()>& new_order) {
@@ -78,26 +100,29 @@ order_update update_order(const pattern_view& a, const analysis_options& options
   next.labels = n;
   pattern sum;
   pattern_view s = a;
-  if (!is_symmetric(a, threads)) s = sum = symmetrized(a, diagonal::drop, threads);
+  const bool symmetric = is_symmetric(a, threads);
+  if (!symmetric) s = sum = symmetrized(a, diagonal::drop, threads);
+  u.counts = symmetric && wants_counts_alone(options);
   if (adapts) {
     label_vertices(u.previous, *u.last, n, next);
     next.hash = row_hashes(a, next.label, threads);
     const auto changed = changed_rows(u.last->hash, next.hash, u.previous);
-    repaired r = repaired_order(s, u.last->tree, u.previous, changed);
-    next.tree = tree_of_order(s, std::move(r.order));
+    repaired r = repaired_order(s, u.last->tree, u.previous, changed,
+                                threads > 1 ? piece_of_tree(n, threads) : 0);
+    next.tree = tree_of_order(s, std::move(r.order), r.subtrees, threads);
     next.allowance = u.last->allowance;
     const auto kind = !r.moved.empty() ? order_change::moved : order_change::kept;
     order_update done{kind, static_cast<std::int64_t>(changed.size()),
                       static_cast<std::int64_t>(r.moved.size()), 0};
     if (next.allowance.admits(done.rows_changed, next.tree.operations)) return done;
-    ordered_tree anew = tree_of_order(s, new_order());
+    ordered_tree anew = tree_of_order(s, new_order(), {}, threads);
     done.compared = true;
     if (next.allowance.compare(next.tree.operations, anew.operations)) return done;
     next.tree = std::move(anew);
     return {order_change::new_order, done.rows_changed, 0, n, true};
   }
   next.hash = row_hashes(a, {}, threads);
-  next.tree = tree_of_order(s, new_order());
+  next.tree = tree_of_order(s, new_order(), {}, threads);
   next.allowance = {n, next.tree.operations};
   return {order_change::new_order, n, 0, n, false};
 }

@@ -31,9 +31,13 @@ struct updating {
   bool on = false;                           ///< the analysis is an update
   std::span<const std::int32_t> previous;    ///< by the caller
   std::optional<update_history> last, next;  ///< of the last result, and of this one
+  bool counts = false;  ///< next->tree has all that is requested of L and U
 };
 
-/// Sets u.next for the matched pattern `a`, with u.next->tree the order adapted from u.last or the
+/// Moves the counts of u.next->tree, where u.counts is set, to `out`.
+void give_counts(const analysis_options& options, const updating& u, analysis& out);
+
+/// Sets u.next and u.counts for the matched pattern `a`, with u.next->tree the order adapted from u.last or the
 /// order of new_order(), and says which. Throws invalid_input for a wrong u.previous.
 order_update update_order(const pattern_view& a, const analysis_options& options, updating& u,
                           const std::function<std::vector<index_t>()>& new_order);
