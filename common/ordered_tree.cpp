@@ -13,7 +13,7 @@ namespace gsofa {
 namespace {
 
 // A subtree with fewer vertices is no piece of work.
-constexpr index_t least_piece = 256;
+constexpr index_t least_piece = 64;
 
 // Parents of a pattern in an order, before the postorder.
 class parent_finder {
@@ -240,7 +240,7 @@ class factor_counter {
 }  // namespace
 
 index_t piece_of_tree(index_t n, int threads) {
-  return static_cast<index_t>(n / (offset_t{8} * threads));
+  return static_cast<index_t>(n / (offset_t{4} * threads));
 }
 
 ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order,
