@@ -19,15 +19,15 @@ std::uint64_t mixed(std::uint64_t x) {
 
 }  // namespace
 
-std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const index_t> label,
+std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const std::uint32_t> label,
                                       int threads) {
   std::vector<std::uint64_t> hash(at(a.n_rows));
   parallel_ranges<index_t>(threads, a.n_rows, 4096, [&](int, index_t begin, index_t end) {
     for (index_t i = begin; i < end; ++i) {
       std::uint64_t sum = 0;
       for (const index_t j : a.row(i)) {
-        const index_t name = label.empty() ? j : label[at(j)];
-        sum += mixed((static_cast<std::uint64_t>(name) + 1) * 0x9e3779b97f4a7c15U);
+        const std::uint64_t name = label.empty() ? static_cast<std::uint64_t>(j) : label[at(j)];
+        sum += mixed((name + 1) * 0x9e3779b97f4a7c15U);
       }
       hash[at(i)] = sum;
     }
@@ -222,9 +222,53 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
   return out;
 }
 
+std::vector<index_range> marked_subtrees(const ordered_tree& t, const std::vector<bool>& marked) {
+  const auto n = static_cast<index_t>(t.order.size());
+  std::vector<index_t> size(at(n), 1);
+  std::vector<index_t> marks(at(n), 0);
+  for (index_t j = 0; j < n; ++j) {
+    if (marked[at(t.order[at(j)])]) ++marks[at(j)];
+    const index_t up = t.parent[at(j)];
+    if (up == -1) continue;
+    size[at(up)] += size[at(j)];
+    marks[at(up)] += marks[at(j)];
+  }
+  std::vector<index_range> found;
+  for (index_t j = n - 1; j >= 0; --j) {
+    if (size[at(j)] < 16 || size[at(j)] > n / 2 || marks[at(j)] < size[at(j)] / 8) continue;
+    found.push_back({j + 1 - size[at(j)], j + 1});
+    j = found.back().begin;
+  }
+  std::ranges::reverse(found);
+  return found;
+}
+
+pattern induced(const pattern_view& s, std::span<const index_t> vertices) {
+  std::vector<index_t> number(at(s.n_rows), -1);
+  for (std::size_t k = 0; k < vertices.size(); ++k)
+    number[at(vertices[k])] = static_cast<index_t>(k);
+  pattern out;
+  out.n_rows = out.n_cols = static_cast<index_t>(vertices.size());
+  for (const index_t v : vertices) {
+    for (const index_t u : s.row(v)) {
+      if (number[at(u)] != -1) out.col_idx.push_back(number[at(u)]);
+    }
+    std::sort(out.col_idx.begin() + out.row_ptr.back(), out.col_idx.end());
+    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
+  }
+  return out;
+}
+
 bool order_allowance::admits(offset_t changes, double operations) {
   changes_ += static_cast<double>(changes);
   return changes_ <= most_changes_ && operations <= (1 + most_growth_) * operations_;
+}
+
+bool order_allowance::puts_off(double operations) {
+  if (operations > 1.01 * operations_ || put_off_ == 3) return false;
+  ++put_off_;
+  changes_ = 0;
+  return true;
 }
 
 bool order_allowance::compare(double adapted, double anew) {
@@ -235,6 +279,7 @@ bool order_allowance::compare(double adapted, double anew) {
   most_growth_ = std::max(most_loss, factor * growth);
   operations_ = std::min(adapted, anew);
   changes_ = 0;
+  put_off_ = 0;
   return adapted <= anew;
 }
 

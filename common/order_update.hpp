@@ -12,7 +12,7 @@
 namespace gsofa {
 
 /// A hash of the columns of each row of `a`. `label` renames columns; empty: to their own numbers.
-std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const index_t> label,
+std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const std::uint32_t> label,
                                       int threads);
 
 /// Outcome of repaired_order().
@@ -39,6 +39,13 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
                         std::span<const index_t> previous, std::span<const index_t> changed,
                         index_t most = 0);
 
+/// The maximal subtrees, as ranges of positions, of which at least one vertex in eight is marked,
+/// with at least 16 vertices and at most a half of all. `marked` is by vertex.
+std::vector<index_range> marked_subtrees(const ordered_tree& t, const std::vector<bool>& marked);
+
+/// The pattern of some vertices alone, numbered by their place in the list.
+pattern induced(const pattern_view& s, std::span<const index_t> vertices);
+
 /// How far a pattern may change before its adapted order is compared with a new one. Both are
 /// counted; a comparison shows how much adapting has lost per change, and so sets the next limits,
 /// at which the loss would reach `most_loss` if it goes on like this.
@@ -54,13 +61,17 @@ class order_allowance {
   /// Whether an adapted order with `operations`, after `changes` more rows have changed, may stand
   /// without a comparison.
   bool admits(offset_t changes, double operations);
+  /// Whether an order of which parts were computed anew may stand where admits() has refused: its
+  /// operations are those of the last comparison again, and at most three comparisons were put off.
+  bool puts_off(double operations);
   /// Takes the outcome of a comparison: the operations of both orders. Returns whether the adapted
   /// order has no more.
   bool compare(double adapted, double anew);
 
  private:
   double operations_ = 0;  // of the last comparison
-  double changes_ = 0;     // rows since then
+  double changes_ = 0;     // rows since then, or since a comparison was put off
+  int put_off_ = 0;        // comparisons
   double most_changes_ = 0;
   double most_growth_ = 0;  // of the operations, relative
 };

@@ -5,7 +5,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "common/preprocess.hpp"
@@ -64,11 +66,11 @@ bits related_vertices(const ordered_tree& t) {
 TEST_CASE("hashes of rows follow labels and tell rows apart") {
   const pattern a = pattern_of_edges({{0, 1, 0}, {1, 0, 1}, {0, 1, 0}});
   const auto own = row_hashes(a, {}, 1);
-  CHECK(own == row_hashes(a, std::vector<index_t>{0, 1, 2}, 2));
+  CHECK(own == row_hashes(a, std::vector<std::uint32_t>{0, 1, 2}, 2));
   CHECK(own[0] != own[1]);
   CHECK(own[0] != own[2]);
   // The same matrix with its rows and columns in reverse order.
-  const auto reversed = row_hashes(a, std::vector<index_t>{2, 1, 0}, 1);
+  const auto reversed = row_hashes(a, std::vector<std::uint32_t>{2, 1, 0}, 1);
   CHECK(reversed == std::vector{own[2], own[1], own[0]});
 }
 
@@ -143,6 +145,41 @@ TEST_CASE("new vertices start before a neighbour, removed ones leave no gap") {
   CHECK(r.moved == std::vector<index_t>{0, 4});
 }
 
+TEST_CASE("subtrees of which an eighth is marked are found, the largest ones") {
+  // A root above two paths of 40 vertices and one of 100.
+  bits edges(181, std::vector<char>(181, 0));
+  const auto join = [&](std::size_t i, std::size_t j) { edges[i][j] = edges[j][i] = 1; };
+  for (std::size_t k = 0; k < 180; ++k) {
+    const bool is_end = k == 39 || k == 79 || k == 179;
+    join(k, is_end ? 180 : k + 1);
+  }
+  const ordered_tree t = tree_of_order(pattern_of_edges(edges), identity_order(181));
+  const auto found = [&](std::initializer_list<index_t> marks) {
+    std::vector<bool> marked(181, false);
+    for (const index_t v : marks) marked[at(v)] = true;
+    std::vector<std::pair<index_t, index_t>> ranges;
+    for (const index_range r : marked_subtrees(t, marked)) ranges.emplace_back(r.begin, r.end);
+    return ranges;
+  };
+  using ranges = std::vector<std::pair<index_t, index_t>>;
+  CHECK(found({}) == ranges{});
+  CHECK(found({0, 1, 2, 3, 4}) == ranges{{0, 40}});
+  CHECK(found({0, 1, 2, 3}) == ranges{{0, 39}});
+  CHECK(found({40, 41, 42, 43, 44, 180}) == ranges{{40, 80}});
+  // Fewer than 16 vertices, and more than a half.
+  CHECK(found({80}) == ranges{});
+  CHECK(found({80, 81}) == ranges{{80, 103}});
+  std::vector<bool> all(181, true);
+  CHECK(marked_subtrees(t, all).size() == 3);
+}
+
+TEST_CASE("the pattern of some vertices has their edges") {
+  const pattern s = pattern_of_edges({{0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}});
+  CHECK(induced(s, std::vector<index_t>{3, 0, 1}) ==
+        pattern_of_edges({{0, 0, 1}, {0, 0, 1}, {1, 1, 0}}));
+  CHECK(induced(s, {}) == pattern());
+}
+
 TEST_CASE("comparisons set the next limits by what adapting has lost") {
   order_allowance a(1000, 100);
   CHECK(a.admits(20, 105));
@@ -157,6 +194,14 @@ TEST_CASE("comparisons set the next limits by what adapting has lost") {
   CHECK(a.admits(21, 110 * 1.05));
   CHECK_FALSE(a.admits(0, 110 * 1.06));
   CHECK_FALSE(a.admits(1, 110));
+  // Three comparisons are put off by orders that cost no more than the last one.
+  for (int k = 0; k < 3; ++k) {
+    CHECK_FALSE(a.puts_off(110 * 1.02));
+    CHECK(a.puts_off(110 * 1.005));
+    CHECK(a.admits(21, 110));
+    CHECK_FALSE(a.admits(1, 110));
+  }
+  CHECK_FALSE(a.puts_off(100));
   // An empty pattern.
   order_allowance none(0, 0);
   CHECK(none.admits(0, 0));

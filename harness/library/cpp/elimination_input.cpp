@@ -36,9 +36,9 @@ void give_zero_free_diagonal(const checked_input& in, const analysis_options& op
   e.a = w.matched;
 }
 
-std::vector<index_t> computed_order(const analysis_options& options, bool on_device,
-                                    const elimination_input& e, supervision& s, analysis& out) {
-  ordering o = order_for(e.a, options, -1, on_device, s,
+std::vector<index_t> computed_order(const pattern_view& a, const analysis_options& options,
+                                    bool on_device, supervision& s, analysis& out) {
+  ordering o = order_for(a, options, -1, on_device, s,
                          [&](const std::string& reason) { fall_back(reason, s, out); });
   out.order = std::move(o.method);
   return std::move(o.order);
@@ -52,13 +52,14 @@ void find_order(const analysis_options& options, bool on_device, const eliminati
   if (options.order == order_method::given) {
     w.order.assign(options.permutation.begin(), options.permutation.end());
   } else if (w.updates.on) {
-    out.update = update_order(e.a, options, w.updates,
-                              [&] { return computed_order(options, on_device, e, s, out); });
+    out.update = update_order(e.a, options, w.updates, [&](const pattern_view& a) {
+      return computed_order(a, options, on_device, s, out);
+    });
     if (out.update.kind != order_change::new_order) out.order = w.updates.last->name;
     w.updates.next->name = out.order;
     w.order = w.updates.next->tree.order;
   } else {
-    w.order = computed_order(options, on_device, e, s, out);
+    w.order = computed_order(e.a, options, on_device, s, out);
   }
 }
 

@@ -1,4 +1,6 @@
 #include "harness/library/cpp/updating.hpp"
+#include <cstdio>
+#include <cstdlib>
 
 #include <numeric>
 #include <string>
@@ -29,7 +31,7 @@ void check_previous(std::span<const index_t> previous, index_t n, index_t before
   }
 }
 
-// Labels of the vertices; new ones get unused numbers, all if these run out.
+// Labels of the vertices; new ones get numbers that no vertex had.
 void label_vertices(std::span<const index_t> previous, const update_history& last, index_t n,
                     update_history& next) {
   next.labels = last.labels;
@@ -43,7 +45,7 @@ void label_vertices(std::span<const index_t> previous, const update_history& las
     if (p == -1) {
       next.label[at(v)] = next.labels++;
     } else {
-      next.label[at(v)] = last.label.empty() ? p : last.label[at(p)];
+      next.label[at(v)] = last.label.empty() ? static_cast<std::uint32_t>(p) : last.label[at(p)];
     }
   }
 }
@@ -62,6 +64,44 @@ std::vector<index_t> changed_rows(std::span<const std::uint64_t> before,
     if (p == -1 || before[at(p)] != now[v]) changed.push_back(static_cast<index_t>(v));
   }
   return changed;
+}
+
+std::vector<bool> touched_vertices(const std::vector<bool>& before,
+                                   std::span<const index_t> previous,
+                                   std::span<const index_t> changed, index_t n) {
+  std::vector<bool> touched = before;
+  if (!previous.empty()) {
+    touched.assign(at(n), false);
+    for (std::size_t v = 0; v < at(n); ++v) {
+      if (previous[v] != -1) touched[v] = before[at(previous[v])];
+    }
+  }
+  for (const index_t v : changed) touched[at(v)] = true;
+  return touched;
+}
+
+// Orders subtrees anew in which many vertices are touched. Returns the number of their vertices.
+std::int64_t reorder_subtrees(
+    const pattern_view& s,
+    const std::function<std::vector<index_t>(const pattern_view&)>& new_order, int threads,
+    update_history& h) {
+  const std::vector<index_range> subtrees = marked_subtrees(h.tree, h.touched);
+  std::vector<index_t> order = h.tree.order;
+  std::int64_t vertices = 0;
+  for (const index_range r : subtrees) {
+    const std::span<const index_t> part =
+        std::span(h.tree.order).subspan(at(r.begin), at(r.end - r.begin));
+    const std::vector<index_t> found = new_order(induced(s, part));
+    for (std::size_t k = 0; k < part.size(); ++k) order[at(r.begin) + k] = part[at(found[k])];
+    vertices += r.end - r.begin;
+  }
+  ordered_tree t = tree_of_order(s, std::move(order), {}, threads);
+  if (t.operations >= h.tree.operations) return 0;
+  h.tree = std::move(t);
+  for (const index_range r : subtrees) {
+    for (index_t j = r.begin; j < r.end; ++j) h.touched[at(h.tree.order[at(j)])] = false;
+  }
+  return vertices;
 }
 
 }  // namespace
@@ -83,8 +123,9 @@ void give_counts(const analysis_options& options, const updating& u, analysis& o
   out.flops = tree.operations;
 }
 
-order_update update_order(const pattern_view& a, const analysis_options& options, updating& u,
-                          const std::function<std::vector<index_t>()>& new_order) {
+order_update update_order(
+    const pattern_view& a, const analysis_options& options, updating& u,
+    const std::function<std::vector<index_t>(const pattern_view&)>& new_order) {
   const index_t n = a.n_rows;
   const int threads = host_threads(options);
   if (u.last && !u.previous.empty()) {
@@ -97,7 +138,7 @@ order_update update_order(const pattern_view& a, const analysis_options& options
   next.method = options.order;
   next.match = options.match;
   next.device = options.device;
-  next.labels = n;
+  next.labels = static_cast<std::uint32_t>(n);
   pattern sum;
   pattern_view s = a;
   const bool symmetric = is_symmetric(a, threads);
@@ -111,18 +152,26 @@ order_update update_order(const pattern_view& a, const analysis_options& options
                                 threads > 1 ? piece_of_tree(n, threads) : 0);
     next.tree = tree_of_order(s, std::move(r.order), r.subtrees, threads);
     next.allowance = u.last->allowance;
-    const auto kind = !r.moved.empty() ? order_change::moved : order_change::kept;
-    order_update done{kind, static_cast<std::int64_t>(changed.size()),
+    order_update done{r.moved.empty() ? order_change::kept : order_change::moved,
+                      static_cast<std::int64_t>(changed.size()),
                       static_cast<std::int64_t>(r.moved.size()), 0};
+    next.touched = touched_vertices(u.last->touched, u.previous, changed, n);
     if (next.allowance.admits(done.rows_changed, next.tree.operations)) return done;
-    ordered_tree anew = tree_of_order(s, new_order(), {}, threads);
+    done.vertices_reordered = reorder_subtrees(s, new_order, threads, next);
+    if (done.vertices_reordered > 0) {
+      done.kind = order_change::reordered;
+      if (next.allowance.puts_off(next.tree.operations)) return done;
+    }
+    ordered_tree anew = tree_of_order(s, new_order(a), {}, threads);
     done.compared = true;
     if (next.allowance.compare(next.tree.operations, anew.operations)) return done;
     next.tree = std::move(anew);
+    next.touched.assign(at(n), false);
     return {order_change::new_order, done.rows_changed, 0, n, true};
   }
   next.hash = row_hashes(a, {}, threads);
-  next.tree = tree_of_order(s, new_order(), {}, threads);
+  next.tree = tree_of_order(s, new_order(a), {}, threads);
+  next.touched.assign(at(n), false);
   next.allowance = {n, next.tree.operations};
   return {order_change::new_order, n, 0, n, false};
 }

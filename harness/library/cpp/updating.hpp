@@ -17,8 +17,9 @@ struct update_history {
   ordered_tree tree;
   std::vector<std::uint64_t> hash;  ///< of each row
   /// A number for each vertex that it keeps under every later numbering; empty: its own.
-  std::vector<index_t> label;
-  index_t labels = 0;  ///< numbers used
+  std::vector<std::uint32_t> label;
+  std::uint32_t labels = 0;   ///< numbers used
+  std::vector<bool> touched;  ///< vertices whose rows have changed since they were ordered
   order_allowance allowance;
   std::string name;       ///< analysis::order
   order_method method{};  ///< options of the order
@@ -31,15 +32,16 @@ struct updating {
   bool on = false;                           ///< the analysis is an update
   std::span<const std::int32_t> previous;    ///< by the caller
   std::optional<update_history> last, next;  ///< of the last result, and of this one
-  bool counts = false;  ///< next->tree has all that is requested of L and U
+  bool counts = false;                       ///< next->tree has all that is requested of L and U
 };
 
 /// Moves the counts of u.next->tree, where u.counts is set, to `out`.
 void give_counts(const analysis_options& options, const updating& u, analysis& out);
 
-/// Sets u.next and u.counts for the matched pattern `a`, with u.next->tree the order adapted from u.last or the
-/// order of new_order(), and says which. Throws invalid_input for a wrong u.previous.
-order_update update_order(const pattern_view& a, const analysis_options& options, updating& u,
-                          const std::function<std::vector<index_t>()>& new_order);
+/// Sets u.next and u.counts for the matched pattern `a`, with u.next->tree the order adapted from
+/// u.last or the order of new_order(), and says which. Throws invalid_input for a wrong u.previous.
+order_update update_order(
+    const pattern_view& a, const analysis_options& options, updating& u,
+    const std::function<std::vector<index_t>(const pattern_view&)>& new_order);
 
 }  // namespace gsofa::library
