@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,7 @@ struct cpp_case {
   pattern_order ordered;
   fill_estimate estimated;
   fill_profile profiled;
-  std::vector<std::int32_t> parent;
+  std::vector<std::int32_t> parent, same_rows;
 
   [[nodiscard]] csr_view rows() const { return {n, ptr, idx}; }
 };
@@ -54,6 +55,8 @@ void check_view(const cpp_case& c, const View& view, const char* name) {
   require(same(analyze(view, c.options), c.expected), what + ": analyze()");
   analyzer by(c.options);
   require(same(by.analyze(view), c.expected), what + ": analyzer::analyze()");
+  require(same(by.update(view), c.expected), what + ": analyzer::update()");
+  require(same(by.update(view, c.same_rows), c.expected), what + ": a second analyzer::update()");
   pending_analysis p = by.start(view);
   require(same(p.get(), c.expected) && p.ready(), what + ": analyzer::start()");
   const fill_estimate e = estimate(view, c.options);
@@ -91,6 +94,7 @@ void check_device_view(const cpp_case& c, const abilities& can, const char* name
   require(kind_of([&] { analyze(view, c.options); }) == expected, what + ": analyze()");
   require(kind_of([&] { order(view, order_options_of(c)); }) == expected, what + ": order()");
   require(kind_of([&] { by.analyze(view); }) == expected, what + ": analyzer::analyze()");
+  require(kind_of([&] { by.update(view); }) == expected, what + ": analyzer::update()");
   require(kind_of([&] { by.start(view).get(); }) == expected, what + ": analyzer::start()");
 }
 
@@ -182,6 +186,8 @@ cpp_case make_case(dice& d, const call& c) {
   out.estimated = estimate(out.rows(), out.options);
   out.profiled = profile(out.rows(), 3, 1);
   out.parent = elimination_tree(out.rows());
+  out.same_rows.resize(at(out.n));
+  std::iota(out.same_rows.begin(), out.same_rows.end(), 0);
   return out;
 }
 

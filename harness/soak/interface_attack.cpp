@@ -327,8 +327,10 @@ void check_device_patterns(const call& c, const abilities& can) {
   gsofa_status status = CALL(gsofa_analyzer_start_device)(by, &a, &c.options);
   const gsofa_analysis* f = nullptr;
   if (status == GSOFA_OK) status = CALL(gsofa_analyzer_wait)(by, &f);
-  CALL(gsofa_analyzer_free)(by);
   require(status == expected && f == nullptr, "gsofa_analyzer_start_device");
+  status = CALL(gsofa_analyzer_update_device)(by, &a, nullptr, &c.options, &f);
+  CALL(gsofa_analyzer_free)(by);
+  require(status == expected && f == nullptr, "gsofa_analyzer_update_device");
 }
 
 void check_forest(const indices& parent) {
@@ -616,6 +618,7 @@ void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilitie
   check_other_integers(d, k);
   check_batch(d, k);
   check_analyzer(d, k);
+  check_updates(d, c);
   check_estimate(d, k, unfilled);
   check_order(d, c);
 }

@@ -105,6 +105,9 @@ void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   refused(CALL(gsofa_analyzer_start)(nullptr, &p.view, nullptr), "no analyzer");
   refused(CALL(gsofa_analyzer_start_device)(nullptr, &on_device, nullptr), "no analyzer");
   refused(CALL(gsofa_analyzer_wait)(nullptr, &result), "no analyzer");
+  refused(CALL(gsofa_analyzer_update)(nullptr, &p.view, nullptr, nullptr, &result), "no analyzer");
+  refused(CALL(gsofa_analyzer_update_device)(nullptr, &on_device, nullptr, nullptr, &result),
+          "no analyzer");
   CALL(gsofa_analyzer_cancel)(nullptr);
   CALL(gsofa_analyzer_free)(nullptr);
   CALL(gsofa_free)(nullptr);

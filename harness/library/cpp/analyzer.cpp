@@ -184,7 +184,6 @@ pending_analysis analyzer::start(const View& a) {
 }
 
 template GSOFA_API pending_analysis analyzer::start(const csr_view&);
-template GSOFA_API const analysis& analyzer::update(const csr_view&, std::span<const std::int32_t>);
 #define GSOFA_INSTANTIATE(View)                                                                    \
   template GSOFA_API const analysis& analyzer::analyze(const View&);                               \
   template GSOFA_API const analysis& analyzer::update(const View&, std::span<const std::int32_t>); \

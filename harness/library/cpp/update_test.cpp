@@ -288,9 +288,38 @@ TEST_CASE("rows that are matched are followed by their columns") {
   CHECK(adapted > 0);
 }
 
+TEST_CASE("a patch that changes is ordered anew, not all") {
+  const pattern mesh = with_diagonal(generate("grid5:nx=60,ny=60"));
+  std::mt19937_64 engine(10);
+  history h{.engine = engine, .rows = sets_of(mesh)};
+  const analysis_options options{.device = compute_device::cpu,
+                                 .order = order_method::nested_dissection};
+  analyzer updating(options);
+  std::set<order_change> kinds;
+  for (int step = 0; step < 8; ++step) {
+    const pattern a = pattern_of_sets(h.rows);
+    const analysis& found = updating.update(view_of(a));
+    check_is_fresh(a, found, options);
+    kinds.insert(found.update.kind);
+    if (found.update.kind == order_change::reordered) {
+      CHECK(found.update.vertices_reordered >= 16);
+      CHECK(found.update.vertices_reordered < a.n_rows);
+    }
+    CHECK((found.update.vertices_reordered == 0 || found.update.kind != order_change::moved));
+    // Edges between near vertices in a corner.
+    for (int k = 0; k < 60; ++k) {
+      const index_t v = 60 * draw(h.engine, 12) + draw(h.engine, 12);
+      const index_t u = v + 60 * draw(h.engine, 3) + draw(h.engine, 3);
+      if (u != v) h.set(v, u, !h.rows[at(v)].contains(u));
+    }
+  }
+  CHECK(kinds.contains(order_change::reordered));
+}
+
 TEST_CASE("fifty steps of a structural matrix keep the operations of new orders") {
   std::mt19937_64 engine(9);
-  pattern a = with_diagonal(generate("grid27:nx=9"));
+  const csr_pattern read = read_pattern(GSOFA_SOURCE_DIR "/experiments/matrices/bcsstk18.mtx.gz");
+  pattern a{read.n, read.n, read.row_ptr, read.col_idx};
   history h{.engine = engine, .rows = sets_of(a)};
   analyzer updating({.device = compute_device::cpu, .order = order_method::amf});
   int compared = 0;
