@@ -261,7 +261,7 @@ pattern induced(const pattern_view& s, std::span<const index_t> vertices) {
 
 bool order_allowance::admits(offset_t changes, double operations) {
   changes_ += static_cast<double>(changes);
-  return changes_ <= most_changes_ && operations <= (1 + most_growth_) * operations_;
+  return changes_ <= most_changes_ && operations <= (1 + most_loss) * operations_;
 }
 
 bool order_allowance::puts_off(double operations) {
@@ -274,9 +274,7 @@ bool order_allowance::puts_off(double operations) {
 bool order_allowance::compare(double adapted, double anew) {
   const double loss = anew > 0 ? adapted / anew - 1 : 0;
   const double factor = std::clamp(most_loss / std::max(loss, most_loss / 2), 0.5, 2.0);
-  const double growth = operations_ > 0 ? adapted / operations_ - 1 : 0;
   most_changes_ = factor * changes_;
-  most_growth_ = std::max(most_loss, factor * growth);
   operations_ = std::min(adapted, anew);
   changes_ = 0;
   put_off_ = 0;

@@ -46,9 +46,10 @@ std::vector<index_range> marked_subtrees(const ordered_tree& t, const std::vecto
 /// The pattern of some vertices alone, numbered by their place in the list.
 pattern induced(const pattern_view& s, std::span<const index_t> vertices);
 
-/// How far a pattern may change before its adapted order is compared with a new one. Both are
-/// counted; a comparison shows how much adapting has lost per change, and so sets the next limits,
-/// at which the loss would reach `most_loss` if it goes on like this.
+/// How far a pattern may change before its adapted order is compared with a new one: until the
+/// operations have grown by `most_loss`, or too many rows have changed. A comparison shows how much
+/// adapting has lost per change. The next limit of changes is where the loss would reach
+/// `most_loss`.
 class order_allowance {
  public:
   static constexpr double most_loss = 0.05;
@@ -56,7 +57,7 @@ class order_allowance {
   order_allowance() = default;
   /// A new order of n rows with so many operations.
   order_allowance(index_t n, double operations)
-      : operations_(operations), most_changes_(0.02 * n), most_growth_(most_loss) {}
+      : operations_(operations), most_changes_(0.02 * n) {}
 
   /// Whether an adapted order with `operations`, after `changes` more rows have changed, may stand
   /// without a comparison.
@@ -73,7 +74,6 @@ class order_allowance {
   double changes_ = 0;     // rows since then, or since a comparison was put off
   int put_off_ = 0;        // comparisons
   double most_changes_ = 0;
-  double most_growth_ = 0;  // of the operations, relative
 };
 
 }  // namespace gsofa

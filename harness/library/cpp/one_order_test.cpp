@@ -256,6 +256,39 @@ TEST_CASE("order() takes the device for a large pattern, and only if it may") {
   CHECK(there.permutation == found({.tree_levels = 3}).permutation);
 }
 
+TEST_CASE("updates of patterns in device memory are those of their copies on the host") {
+  std::mt19937_64 engine(44);
+  for (const order_method method : {order_method::amf, order_method::gpu_nested_dissection}) {
+    analyzer here({.order = method, .supernodes = true});
+    analyzer there({.order = method, .supernodes = true});
+    pattern a = with_diagonal(generate("grid5:nx=30,ny=31"));
+    for (int step = 0; step < 6; ++step) {
+      const device_csr_view rows{a.n_rows, a.nnz(), a.row_ptr.data(), a.col_idx.data(), nullptr};
+      const analysis& expected = here.update(view_of(a));
+      const analysis& found = there.update(rows);
+      CHECK(found.update.kind == expected.update.kind);
+      CHECK(found.update.rows_changed == expected.update.rows_changed);
+      CHECK(found.row_order == expected.row_order);
+      CHECK(found.u_row_counts == expected.u_row_counts);
+      CHECK(found.supernode_starts == expected.supernode_starts);
+      CHECK(found.variant == "gpu_bitmap_panels");
+      if (step == 0) CHECK(found.row_order == analyze(rows, there.options()).row_order);
+      // Another neighbour for one vertex.
+      triplets entries{a.n_rows, a.n_rows, {}, {}};
+      for (index_t i = 0; i < a.n_rows; ++i) {
+        for (const index_t j : a.row(i)) {
+          entries.rows.push_back(i);
+          entries.cols.push_back(j);
+        }
+      }
+      const index_t v = draw(engine, a.n_rows - 2);
+      entries.rows.insert(entries.rows.end(), {v, v + 2});
+      entries.cols.insert(entries.cols.end(), {v + 2, v});
+      a = from_triplets(entries, duplicates::merge);
+    }
+  }
+}
+
 TEST_CASE("every order of a diagonal is the natural one") {
   const pattern a = generate("diagonal:n=150");
   for (const std::string& name : available_orders()) {
