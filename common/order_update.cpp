@@ -265,7 +265,7 @@ bool order_allowance::admits(offset_t changes, double operations) {
 }
 
 bool order_allowance::puts_off(double operations) {
-  if (operations > 1.01 * operations_ || put_off_ == 3) return false;
+  if (operations > 1.01 * operations_ || changes_ > few_changes_ || put_off_ == 3) return false;
   ++put_off_;
   changes_ = 0;
   return true;

@@ -57,13 +57,14 @@ class order_allowance {
   order_allowance() = default;
   /// A new order of n rows with so many operations.
   order_allowance(index_t n, double operations)
-      : operations_(operations), most_changes_(0.02 * n) {}
+      : operations_(operations), most_changes_(0.02 * n), few_changes_(0.05 * n) {}
 
   /// Whether an adapted order with `operations`, after `changes` more rows have changed, may stand
   /// without a comparison.
   bool admits(offset_t changes, double operations);
   /// Whether an order of which parts were computed anew may stand where admits() has refused: its
-  /// operations are those of the last comparison again, and at most three comparisons were put off.
+  /// operations are those of the last comparison again, at most 5 % of the rows have changed, and
+  /// at most three comparisons were put off.
   bool puts_off(double operations);
   /// Takes the outcome of a comparison: the operations of both orders. Returns whether the adapted
   /// order has no more.
@@ -74,6 +75,7 @@ class order_allowance {
   double changes_ = 0;     // rows since then, or since a comparison was put off
   int put_off_ = 0;        // comparisons
   double most_changes_ = 0;
+  double few_changes_ = 0;  // for putting a comparison off
 };
 
 }  // namespace gsofa

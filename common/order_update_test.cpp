@@ -202,6 +202,9 @@ TEST_CASE("comparisons set the next limits by what adapting has lost") {
     CHECK_FALSE(a.admits(1, 110));
   }
   CHECK_FALSE(a.puts_off(100));
+  order_allowance large(1000, 100);
+  CHECK_FALSE(large.admits(51, 100));
+  CHECK_FALSE(large.puts_off(100));
   // An empty pattern.
   order_allowance none(0, 0);
   CHECK(none.admits(0, 0));

@@ -20,10 +20,15 @@ struct input_names {
 constexpr input_names by_rows{"row_ptr", "col_idx", "row", "column"};
 constexpr input_names by_columns{"col_ptr", "row_idx", "column", "row"};
 
-// Sizes, monotone pointers, ranges. Returns true if every row is strictly ascending.
+struct checked_rows {
+  bool ascending = true;  ///< strictly, in every row
+  index_t missing = 0;    ///< zeros on the diagonal
+};
+
+// Sizes, monotone pointers, ranges.
 template <class Offset, class Index>
-bool check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
-                   const input_names& names) {
+checked_rows check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
+                           const input_names& names) {
   const auto text = [](auto value) { return std::to_string(value); };
   const auto fail = [](const std::string& why) { throw input_error("pattern: " + why); };
   const std::string pointers = names.pointers;
@@ -44,26 +49,29 @@ bool check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> 
     fail(pointers + " ends with " + text(ptr.back()) + "; " + names.indices + " has " +
          text(idx.size()) + " entries");
   }
-  bool ascending = true;
+  checked_rows found;
   for (Index i = 0; i < n; ++i) {
     Index previous = -1;
+    bool has_diagonal = false;
     for (Offset p = ptr[at(i)]; p < ptr[at(i) + 1]; ++p) {
       const Index j = idx[at(p)];
       if (j < 0 || j >= n) {
         fail(std::string(names.major) + " " + text(i) + ": " + names.minor + " " + text(j) +
              " is outside [0, " + text(n) + ")");
       }
-      ascending = ascending && j > previous;
+      found.ascending = found.ascending && j > previous;
+      has_diagonal = has_diagonal || j == i;
       previous = j;
     }
+    found.missing += has_diagonal ? 0 : 1;
   }
-  return ascending;
+  return found;
 }
 
 template <class Offset, class Index>
 checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
                           const input_names& names, input_arrays& arrays) {
-  const bool ascending = check_entries(n, ptr, idx, names);
+  const auto [ascending, missing] = check_entries(n, ptr, idx, names);
   checked_input in;
   in.a.n_rows = in.a.n_cols = static_cast<index_t>(n);
   if constexpr (std::is_same_v<Index, index_t>) in.a.col_idx = idx;
@@ -92,7 +100,7 @@ checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const 
     columns.erase(end, columns.end());
     in.a.col_idx = columns;
   }
-  in.missing = count_missing_diagonal(in.a);
+  in.missing = missing;
   return in;
 }
 
