@@ -11,31 +11,55 @@ namespace gsofa {
 
 namespace {
 
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
+// The vertex that each of `before` earlier vertices is now, -1 if it is gone.
+std::vector<index_t> vertices_now(std::span<const index_t> previous, index_t before) {
+  std::vector<index_t> now(previous.empty() ? 0 : at(before), -1);
+  for (std::size_t v = 0; v < previous.size(); ++v) {
+    if (previous[v] != -1) now[at(previous[v])] = static_cast<index_t>(v);
+  }
+  return now;
 }
 
 }  // namespace
 
-std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const std::uint32_t> label,
-                                      int threads) {
-  std::vector<std::uint64_t> hash(at(a.n_rows));
-  parallel_ranges<index_t>(threads, a.n_rows, 4096, [&](int, index_t begin, index_t end) {
-    for (index_t i = begin; i < end; ++i) {
-      std::uint64_t sum = 0;
-      for (const index_t j : a.row(i)) {
-        const std::uint64_t name = label.empty() ? static_cast<std::uint64_t>(j) : label[at(j)];
-        sum += mixed((name + 1) * 0x9e3779b97f4a7c15U);
+std::vector<index_t> changed_rows(const pattern_view& a, const pattern_view& before,
+                                  std::span<const index_t> previous, int threads) {
+  const std::vector<index_t> now = vertices_now(previous, before.n_rows);
+  std::vector<char> differs(at(a.n_rows));
+  std::vector<std::vector<index_t>> seen(
+      at(std::max(threads, 1)));  // the last row with each column
+  parallel_ranges<index_t>(threads, a.n_rows, 4096, [&](int thread, index_t begin, index_t end) {
+    std::vector<index_t>& in_row = seen[at(thread)];
+    if (!previous.empty()) in_row.resize(at(a.n_rows), -1);
+    for (index_t v = begin; v < end; ++v) {
+      const auto row = a.row(v);
+      const index_t p = previous.empty() ? v : previous[at(v)];
+      if (p == -1 || before.row(p).size() != row.size()) {
+        differs[at(v)] = 1;
+      } else if (previous.empty()) {
+        differs[at(v)] = std::ranges::equal(row, before.row(p)) ? 0 : 1;
+      } else {
+        for (const index_t u : row) in_row[at(u)] = v;
+        differs[at(v)] =
+            std::ranges::all_of(
+                before.row(p),
+                [&](index_t u) { return now[at(u)] != -1 && in_row[at(now[at(u)])] == v; })
+                ? 0
+                : 1;
       }
-      hash[at(i)] = sum;
     }
   });
-  return hash;
+  std::vector<index_t> changed;
+  for (index_t v = 0; v < a.n_rows; ++v) {
+    if (differs[at(v)] != 0) changed.push_back(v);
+  }
+  return changed;
 }
 
 namespace {
+
+// Smaller subtrees are not worth a search for their edges.
+constexpr index_t least_kept = 8;
 
 // The places of an earlier tree. Place n is a root above all trees of the forest.
 class tree_places {
@@ -70,11 +94,12 @@ class tree_places {
     while (first_[at(w)] > low) w = branch_[at(w)];
     return w;
   }
-  /// The maximal subtrees of at most `most` vertices, as ranges of places.
-  [[nodiscard]] std::vector<index_range> subtrees(index_t most) const {
+  /// The maximal subtrees with admits(root, vertices), as ranges of places.
+  template <class Admits>
+  [[nodiscard]] std::vector<index_range> subtrees(const Admits& admits) const {
     std::vector<index_range> found;
     for (index_t p = root_ - 1; p >= 0; --p) {
-      if (p - first_[at(p)] >= most) continue;
+      if (!admits(p, p - first_[at(p)] + 1)) continue;
       found.push_back({first_[at(p)], p + 1});
       p = first_[at(p)];
     }
@@ -204,13 +229,11 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
   std::ranges::stable_sort(moved, {}, [&](index_t v) { return place[at(v)]; });
   repaired out;
   out.order.reserve(place.size());
-  out.subtrees = places.subtrees(most);
-  auto subtree = out.subtrees.begin();
+  std::vector<index_t> start;  // of each place in the new order
+  start.reserve(vertex_at.size() + 1);
   std::size_t next = 0;
   for (index_t p = 0; p <= places.root(); ++p) {
-    const auto size = static_cast<index_t>(out.order.size());
-    if (subtree != out.subtrees.end() && subtree->end == p) (subtree++)->end = size;
-    if (subtree != out.subtrees.end() && subtree->begin == p) subtree->begin = size;
+    start.push_back(static_cast<index_t>(out.order.size()));
     for (; next < moved.size() && place[at(moved[next])] == p; ++next) {
       out.order.push_back(moved[next]);
     }
@@ -218,6 +241,24 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
     const index_t v = vertex_at[at(p)];
     if (v != -1 && place[at(v)] == p) out.order.push_back(v);
   }
+  for (const index_range r :
+       places.subtrees([&](index_t, index_t vertices) { return vertices <= most; })) {
+    out.subtrees.apart.push_back({start[at(r.begin)], start[at(r.end)]});
+  }
+  std::vector<bool> differs(vertex_at.size() + 1, false);
+  for (const index_t v : changed) differs[at(place[at(v)])] = true;
+  for (std::size_t p = 0; p < vertex_at.size(); ++p) {
+    const bool stays = start[p + 1] == start[p] + 1 && out.order[at(start[p])] == vertex_at[p];
+    const index_t up = before.parent[p];
+    if (!stays) differs[p] = true;
+    if (differs[p] && up != -1) differs[at(up)] = true;
+  }
+  for (const index_range r : places.subtrees([&](index_t p, index_t vertices) {
+         return !differs[at(p)] && vertices >= least_kept;
+       })) {
+    out.subtrees.kept.push_back({start[at(r.begin)], start[at(r.end)], r.begin});
+  }
+  out.subtrees.before = &before;
   out.moved = std::move(moved);
   return out;
 }

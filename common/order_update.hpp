@@ -2,7 +2,6 @@
 
 /// Adapts a fill-reducing order to a pattern that changes, by the elimination tree alone.
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,16 +10,17 @@
 
 namespace gsofa {
 
-/// A hash of the columns of each row of `a`. `label` renames columns; empty: to their own numbers.
-std::vector<std::uint64_t> row_hashes(const pattern_view& a, std::span<const std::uint32_t> label,
-                                      int threads);
+/// The rows of `a` that are new or differ from those of the earlier pattern `before`. previous[v]
+/// is the vertex of `before` that vertex v was, -1: none; empty: v itself, and the orders are
+/// equal. Rows are ascending. O(nnz) time.
+std::vector<index_t> changed_rows(const pattern_view& a, const pattern_view& before,
+                                  std::span<const index_t> previous, int threads);
 
 /// Outcome of repaired_order().
 struct repaired {
   std::vector<index_t> order;
   std::vector<index_t> moved;  ///< vertices that are new or have another place
-  /// Ranges of the order that were subtrees of the earlier tree, for tree_of_order().
-  std::vector<index_range> subtrees;
+  known_subtrees subtrees;     ///< for tree_of_order()
 };
 
 /// Adapts the order of an earlier pattern to the symmetric pattern `s` with any diagonal.
@@ -34,7 +34,9 @@ struct repaired {
 /// least product of the path's entries and the inverse number of edges. A move to an ancestor
 /// breaks this rule for no other edge. A new vertex starts directly before its first neighbour. O(n
 /// + edges of `changed` * branches of a path).
-/// `subtrees` has maximal subtrees of at most `most` vertices.
+/// The subtrees are those of `before`, which must outlive them: of at most `most` vertices, and
+/// those in which no vertex has changed, moved or gone. The latter are right only if `changed`
+/// lists both ends of all edges that have come or gone.
 repaired repaired_order(const pattern_view& s, const ordered_tree& before,
                         std::span<const index_t> previous, std::span<const index_t> changed,
                         index_t most = 0);

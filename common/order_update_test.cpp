@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "common/generators.hpp"
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 
@@ -63,15 +65,45 @@ bits related_vertices(const ordered_tree& t) {
 
 }  // namespace
 
-TEST_CASE("hashes of rows follow labels and tell rows apart") {
-  const pattern a = pattern_of_edges({{0, 1, 0}, {1, 0, 1}, {0, 1, 0}});
-  const auto own = row_hashes(a, {}, 1);
-  CHECK(own == row_hashes(a, std::vector<std::uint32_t>{0, 1, 2}, 2));
-  CHECK(own[0] != own[1]);
-  CHECK(own[0] != own[2]);
-  // The same matrix with its rows and columns in reverse order.
-  const auto reversed = row_hashes(a, std::vector<std::uint32_t>{2, 1, 0}, 1);
-  CHECK(reversed == std::vector{own[2], own[1], own[0]});
+TEST_CASE("rows that differ are found under any numbering") {
+  random_source random(10);
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto n = static_cast<index_t>(random.between(1, 20));
+    bits before = random_edges(random, n, 0.2);
+    const pattern first = pattern_of_edges(before);
+    std::vector<index_t> previous = shuffled(random, n);
+    // Some vertices go, others come.
+    previous.resize(at(random.between(0, n)));
+    for (auto k = random.between(0, 2); k > 0; --k) previous.push_back(-1);
+    const std::size_t now = previous.size();
+    bits edges(now, std::vector<char>(now, 0));
+    std::vector<index_t> expected;
+    for (std::size_t i = 0; i < now; ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const bool both = previous[i] != -1 && previous[j] != -1;
+        const bool was = both && before[at(previous[i])][at(previous[j])] != 0;
+        edges[i][j] = edges[j][i] = was != random.chance(probability(0.02)) ? 1 : 0;
+      }
+    }
+    for (std::size_t i = 0; i < now; ++i) {
+      bool same = previous[i] != -1;
+      for (index_t u = 0; same && u < n; ++u) {
+        const auto j = std::ranges::find(previous, u);
+        const bool is = j != previous.end() && edges[i][at(j - previous.begin())] != 0;
+        same = u == previous[i] || is == (before[at(previous[i])][at(u)] != 0);
+      }
+      for (std::size_t j = 0; j < now; ++j) {
+        if (previous[j] == -1 && edges[i][j] != 0) same = false;
+      }
+      if (!same) expected.push_back(static_cast<index_t>(i));
+    }
+    const pattern second = pattern_of_edges(edges);
+    for (const int threads : {1, 3}) {
+      CHECK(changed_rows(second, first, previous, threads) == expected);
+    }
+    before[0][at(n) - 1] = before[at(n) - 1][0] = before[0][at(n) - 1] == 0 ? 1 : 0;
+    CHECK(changed_rows(pattern_of_edges(before), first, {}, 1).size() == (n == 1 ? 0 : 2));
+  }
 }
 
 TEST_CASE("vertices that stay are related only if they were, whatever edges come and go") {
@@ -101,7 +133,8 @@ TEST_CASE("vertices that stay are related only if they were, whatever edges come
     std::erase_if(left, [&](index_t v) { return has_moved[at(v)] != 0; });
     CHECK(left == stay);
     const bits was = related_vertices(before);
-    const bits is = related_vertices(tree_of_order(s, r.order));
+    const ordered_tree after = tree_of_order(s, r.order);
+    const bits is = related_vertices(after);
     for (const index_t u : stay) {
       for (const index_t v : stay) {
         if (is[at(u)][at(v)] != 0) CHECK(was[at(u)][at(v)] != 0);
@@ -210,4 +243,55 @@ TEST_CASE("comparisons set the next limits by what adapting has lost") {
   CHECK(none.admits(0, 0));
   CHECK_FALSE(none.admits(1, 1));
   CHECK_FALSE(none.compare(2, 1));
+}
+
+TEST_CASE("kept subtrees change no tree and no count") {
+  random_source random(13);
+  std::size_t kept = 0;
+  for (const std::string spec : {"grid5:nx=30,ny=31", "grid7:nx=9", "circuit:n=900"}) {
+    CAPTURE(spec);
+    pattern s = symmetrized(generate(spec), diagonal::keep);
+    ordered_tree last = tree_of_order(s, compute_order(s, "amf", -1).order);
+    for (int step = 0; step < 40; ++step) {
+      // Edges between near vertices come and go; now and then a vertex goes and another one comes.
+      const index_t n = s.n_rows;
+      triplets t{n, n, {}, {}};
+      const auto v = static_cast<index_t>(random.between(0, n - 41));
+      const auto u = static_cast<index_t>(v + random.between(1, 40));
+      const auto gone = step % 4 == 0 ? static_cast<index_t>(random.between(0, n - 1)) : -1;
+      for (index_t i = 0; i < n; ++i) {
+        for (const index_t j : s.row(i)) {
+          const bool drops = step % 3 == 0 && std::max(i, j) == u && std::min(i, j) < u;
+          if (i != j && (drops || i == gone || j == gone)) continue;
+          t.rows.push_back(i);
+          t.cols.push_back(j);
+        }
+      }
+      if (step % 3 != 0 && u != gone && v != gone) {
+        t.rows.insert(t.rows.end(), {u, v});
+        t.cols.insert(t.cols.end(), {v, u});
+      }
+      std::vector<index_t> previous;
+      if (gone != -1) {
+        // The place of the vertex that is gone is that of a new one without edges.
+        previous = identity_order(n);
+        previous[at(gone)] = -1;
+      }
+      const pattern now = from_triplets(t, duplicates::merge);
+      const auto changed = changed_rows(now, s, previous, 1);
+      repaired r = repaired_order(now, last, previous, changed, step % 2 == 0 ? 100 : 0);
+      const ordered_tree expected = tree_of_order(now, r.order);
+      kept += r.subtrees.kept.size();
+      const int threads = step % 2 == 0 ? 2 : 1;
+      const ordered_tree found = tree_of_order(now, r.order, r.subtrees, threads);
+      CHECK(found.order == expected.order);
+      CHECK(found.parent == expected.parent);
+      CHECK(found.counts == expected.counts);
+      CHECK(found.row_counts == expected.row_counts);
+      CHECK(found.operations == expected.operations);
+      last = found;
+      s = now;
+    }
+  }
+  CHECK(kept > 500);
 }

@@ -25,7 +25,9 @@ class parent_finder {
         parent_(order.size(), -1),
         ancestor_(order.size(), -1) {}
 
-  std::vector<index_t> find(std::span<const index_range> apart, int threads) {
+  std::vector<index_t> find(const known_subtrees& known, int threads) {
+    if (!known.kept.empty()) return find(known.kept, *known.before);
+    std::span<const index_range> apart = known.apart;
     if (threads <= 1) apart = {};
     // relaxed: read after the threads have joined.
     std::atomic<bool> joined{false};
@@ -52,6 +54,24 @@ class parent_finder {
   }
 
  private:
+  // Rows above kept subtrees climb from the root of each at once.
+  std::vector<index_t> find(std::span<const kept_subtree> kept, const ordered_tree& before) {
+    index_t p = 0;
+    const auto find_until = [&](index_t end) {
+      for (; p < end; ++p) find(p, 0);
+    };
+    for (const kept_subtree& t : kept) {
+      find_until(t.begin);
+      for (; p < t.end - 1; ++p) {
+        parent_[at(p)] = before.parent[at(p - t.begin + t.before)] - t.before + t.begin;
+        ancestor_[at(p)] = t.end - 1;
+      }
+      p = t.end;
+    }
+    find_until(static_cast<index_t>(order_.size()));
+    return std::move(parent_);
+  }
+
   // Row p, with the vertices from `least` on alone. Returns whether it has no others.
   bool find(index_t p, index_t least) {
     bool all = true;
@@ -106,7 +126,8 @@ class factor_counter {
     for (index_t j = 0; j < n_; ++j) t.counts[at(j)] = first_[at(j)] == j ? 0 : -1;
   }
 
-  void count(int threads) {
+  void count(const known_subtrees& known, int threads) {
+    if (!known.kept.empty()) return count(known.kept, *known.before);
     const std::vector<index_t> roots =
         threads > 1 ? pieces(piece_of_tree(n_, threads)) : std::vector<index_t>();
     std::vector<std::vector<outside_row>> outside(roots.size());
@@ -126,10 +147,81 @@ class factor_counter {
       }
       finish(j);
     }
-    for (const double c : t_.counts) t_.operations += c + 2 * c * c;
+    add_operations();
   }
 
  private:
+  void add_operations() {
+    for (const double c : t_.counts) t_.operations += c + 2 * c * c;
+  }
+
+  // An entry of a row above a kept subtree.
+  struct entry_above {
+    index_t row, column;
+  };
+
+  // Columns of kept subtrees have their counts; rows above find what they have of each subtree from
+  // the leaves among their entries in it.
+  void count(std::span<const kept_subtree> kept, const ordered_tree& before) {
+    const std::vector<std::vector<entry_above>> entries = copy_counts(kept, before);
+    std::size_t next = 0;
+    for (index_t j = 0; j < n_; ++j) {
+      if (next < kept.size() && kept[next].begin == j) {
+        j = kept[next].end - 1;
+        join(entries[next++], j);
+      } else {
+        for_rows(j, [&](index_t i) { count_leaf(i, j); });
+      }
+      finish(j);
+    }
+    add_operations();
+  }
+  // Returns the entries of rows above each subtree, row by row, each from left to right.
+  std::vector<std::vector<entry_above>> copy_counts(std::span<const kept_subtree> kept,
+                                                    const ordered_tree& before) {
+    std::vector<index_t> subtree(at(n_), -1);
+    for (std::size_t k = 0; k < kept.size(); ++k) {
+      const kept_subtree& t = kept[k];
+      const auto copy = [&](const std::vector<index_t>& from, std::vector<index_t>& to) {
+        std::copy_n(from.begin() + t.before, t.end - t.begin, to.begin() + t.begin);
+      };
+      copy(before.counts, t_.counts);
+      copy(before.row_counts, t_.row_counts);
+      std::fill(ancestor_.begin() + t.begin, ancestor_.begin() + t.end, t.end - 1);
+      std::fill(subtree.begin() + t.begin, subtree.begin() + t.end, static_cast<index_t>(k));
+    }
+    std::vector<std::vector<entry_above>> entries(kept.size());
+    for (index_t i = 0; i < n_; ++i) {
+      if (subtree[at(i)] != -1) {
+        i = kept[at(subtree[at(i)])].end - 1;
+        continue;
+      }
+      for (const index_t u : s_.row(t_.order[at(i)])) {
+        const index_t j = place_[at(u)];
+        if (j < i && subtree[at(j)] != -1) entries[at(subtree[at(j)])].push_back({i, j});
+      }
+    }
+    for (auto& of_subtree : entries) {
+      std::ranges::sort(of_subtree, {}, [](entry_above e) { return std::pair(e.row, e.column); });
+    }
+    return entries;
+  }
+  void join(std::span<const entry_above> entries, index_t root) {
+    for (std::size_t k = 0; k < entries.size();) {
+      const index_t i = entries[k].row;
+      outside_row row{i, {root, first_[at(root)]}, level_[at(entries[k].column)]};
+      for (index_t leaf = entries[k++].column; k < entries.size() && entries[k].row == i; ++k) {
+        const index_t j = entries[k].column;
+        if (first_[at(j)] <= leaf) continue;
+        index_t q = j;
+        while (first_[at(q)] > leaf) q = t_.parent[at(q)];
+        row.entries += level_[at(j)] - level_[at(q)];
+        leaf = j;
+      }
+      join(row);
+    }
+  }
+
   struct leaf_note {
     index_t leaf = -1;
     index_t first = -1;  // of the subtree of that leaf
@@ -243,9 +335,12 @@ index_t piece_of_tree(index_t n, int threads) {
   return static_cast<index_t>(n / (offset_t{4} * threads));
 }
 
-ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order,
-                           std::span<const index_range> apart, int threads) {
-  const std::vector<index_t> parent = parent_finder(s, order).find(apart, threads);
+ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order, known_subtrees known,
+                           int threads) {
+  offset_t others = s.n_rows;
+  for (const kept_subtree& t : known.kept) others -= t.end - t.begin;
+  if (others * threads > s.n_rows) known.kept.clear();
+  const std::vector<index_t> parent = parent_finder(s, order).find(known, threads);
   const std::vector<index_t> post = postorder(parent);
   const std::vector<index_t> place = inverse_permutation(post);
   ordered_tree t;
@@ -255,7 +350,14 @@ ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order,
     t.order.push_back(order[at(v)]);
     t.parent.push_back(parent[at(v)] == -1 ? -1 : place[at(parent[at(v)])]);
   }
-  factor_counter(s, t).count(threads);
+  for (kept_subtree& k : known.kept) {
+    // A postorder of it already.
+    const index_t root = place[at(k.end - 1)];
+    k.begin += root + 1 - k.end;
+    k.end = root + 1;
+  }
+  std::ranges::sort(known.kept, {}, &kept_subtree::begin);
+  factor_counter(s, t).count(known, threads);
   return t;
 }
 

@@ -13,6 +13,14 @@ struct index_range {
   index_t end = 0;
 };
 
+/// Positions begin .. end - 1 of an order that are a subtree of an earlier tree, at positions from
+/// `before`, in the same sequence and with the same edges.
+struct kept_subtree {
+  index_t begin = 0;
+  index_t end = 0;
+  index_t before = 0;
+};
+
 /// An order of a symmetric pattern that is a postorder of its elimination tree, that tree, and the
 /// counts of the Cholesky factor.
 struct ordered_tree {
@@ -27,12 +35,20 @@ struct ordered_tree {
 /// this many vertices as one piece of work.
 index_t piece_of_tree(index_t n, int threads);
 
+/// What is known of an order; all ranges ascend and are disjoint.
+struct known_subtrees {
+  /// No edge joins two of these ranges. Several threads take them; a range that is not apart costs
+  /// time only.
+  std::vector<index_range> apart{};
+  /// Subtrees of `before`, whose parents and counts are copied.
+  std::vector<kept_subtree> kept{};
+  const ordered_tree* before = nullptr;
+};
+
 /// The tree of `order` for a symmetric pattern `s` with any diagonal; the result has the order
-/// postordered, which changes no fill. `apart`: ascending disjoint ranges of positions, no two of
-/// which an edge joins; several threads take them, and a range that is not apart costs time only.
-/// O(nnz log n) time: Liu 1990 for the tree; Gilbert, Ng & Peyton 1994 for the counts, subtree by
-/// subtree. Any number of threads gives the same result.
+/// postordered, which changes no fill. O(nnz log n) time: Liu 1990 for the tree; Gilbert, Ng &
+/// Peyton 1994 for the counts, subtree by subtree. Any number of threads gives the same result.
 ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order,
-                           std::span<const index_range> apart = {}, int threads = 1);
+                           known_subtrees known = {}, int threads = 1);
 
 }  // namespace gsofa

@@ -99,7 +99,8 @@ TEST_CASE("several threads find the same tree, whatever ranges they take") {
       for (const int threads : {2, 3, 8}) {
         for (const bool are_apart : {true, false}) {
           const std::vector<index_range> halves{{0, s.n_rows / 2}, {s.n_rows / 2, s.n_rows}};
-          const ordered_tree t = tree_of_order(s, one.order, are_apart ? apart : halves, threads);
+          const ordered_tree t =
+              tree_of_order(s, one.order, {.apart = are_apart ? apart : halves}, threads);
           CHECK(t.order == one.order);
           CHECK(t.parent == one.parent);
           CHECK(t.counts == one.counts);

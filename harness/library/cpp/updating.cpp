@@ -1,6 +1,4 @@
 #include "harness/library/cpp/updating.hpp"
-#include <cstdio>
-#include <cstdlib>
 
 #include <numeric>
 #include <string>
@@ -31,39 +29,9 @@ void check_previous(std::span<const index_t> previous, index_t n, index_t before
   }
 }
 
-// Labels of the vertices; new ones get numbers that no vertex had.
-void label_vertices(std::span<const index_t> previous, const update_history& last, index_t n,
-                    update_history& next) {
-  next.labels = last.labels;
-  if (previous.empty()) {
-    next.label = last.label;
-    return;
-  }
-  next.label.resize(at(n));
-  for (index_t v = 0; v < n; ++v) {
-    const index_t p = previous[at(v)];
-    if (p == -1) {
-      next.label[at(v)] = next.labels++;
-    } else {
-      next.label[at(v)] = last.label.empty() ? static_cast<std::uint32_t>(p) : last.label[at(p)];
-    }
-  }
-}
-
 bool wants_counts_alone(const analysis_options& o) {
   return o.variant.empty() && !o.factors && !o.factor_columns && !o.supernodes && !o.supernodal &&
          !o.masks && o.relax == 1 && o.relaxed.empty();
-}
-
-std::vector<index_t> changed_rows(std::span<const std::uint64_t> before,
-                                  std::span<const std::uint64_t> now,
-                                  std::span<const index_t> previous) {
-  std::vector<index_t> changed;
-  for (std::size_t v = 0; v < now.size(); ++v) {
-    const auto p = previous.empty() ? static_cast<index_t>(v) : previous[v];
-    if (p == -1 || before[at(p)] != now[v]) changed.push_back(static_cast<index_t>(v));
-  }
-  return changed;
 }
 
 std::vector<bool> touched_vertices(const std::vector<bool>& before,
@@ -129,28 +97,28 @@ order_update update_order(
   const index_t n = a.n_rows;
   const int threads = host_threads(options);
   if (u.last && !u.previous.empty()) {
-    check_previous(u.previous, n, static_cast<index_t>(u.last->hash.size()));
+    check_previous(u.previous, n, u.last->rows.n_rows);
   }
   const bool adapts = u.last && u.last->method == options.order && u.last->match == options.match &&
                       u.last->device == options.device &&
-                      (!u.previous.empty() || u.last->hash.size() == at(n));
+                      (!u.previous.empty() || u.last->rows.n_rows == n);
   update_history& next = u.next.emplace();
   next.method = options.order;
   next.match = options.match;
   next.device = options.device;
-  next.labels = static_cast<std::uint32_t>(n);
+  next.rows = {n, n, {a.row_ptr.begin(), a.row_ptr.end()}, {a.col_idx.begin(), a.col_idx.end()}};
   pattern sum;
   pattern_view s = a;
-  const bool symmetric = is_symmetric(a, threads);
-  if (!symmetric) s = sum = symmetrized(a, diagonal::drop, threads);
-  u.counts = symmetric && wants_counts_alone(options);
+  next.symmetric = is_symmetric(a, threads);
+  if (!next.symmetric) s = sum = symmetrized(a, diagonal::drop, threads);
+  u.counts = next.symmetric && wants_counts_alone(options);
   if (adapts) {
-    label_vertices(u.previous, *u.last, n, next);
-    next.hash = row_hashes(a, next.label, threads);
-    const auto changed = changed_rows(u.last->hash, next.hash, u.previous);
+    const auto changed = changed_rows(a, u.last->rows, u.previous, threads);
     repaired r = repaired_order(s, u.last->tree, u.previous, changed,
                                 threads > 1 ? piece_of_tree(n, threads) : 0);
-    next.tree = tree_of_order(s, std::move(r.order), r.subtrees, threads);
+    // The changed rows of an unsymmetric pattern do not show both ends of an edge.
+    if (!next.symmetric || !u.last->symmetric) r.subtrees.kept.clear();
+    next.tree = tree_of_order(s, std::move(r.order), std::move(r.subtrees), threads);
     next.allowance = u.last->allowance;
     order_update done{r.moved.empty() ? order_change::kept : order_change::moved,
                       static_cast<std::int64_t>(changed.size()),
@@ -169,7 +137,6 @@ order_update update_order(
     next.touched.assign(at(n), false);
     return {order_change::new_order, done.rows_changed, 0, n, true};
   }
-  next.hash = row_hashes(a, {}, threads);
   next.tree = tree_of_order(s, new_order(a), {}, threads);
   next.touched.assign(at(n), false);
   next.allowance = {n, next.tree.operations};

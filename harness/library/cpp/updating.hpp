@@ -15,10 +15,8 @@ namespace gsofa::library {
 /// What analyzer::update() keeps of the pattern of its last result: matched, without an order.
 struct update_history {
   ordered_tree tree;
-  std::vector<std::uint64_t> hash;  ///< of each row
-  /// A number for each vertex that it keeps under every later numbering; empty: its own.
-  std::vector<std::uint32_t> label;
-  std::uint32_t labels = 0;   ///< numbers used
+  pattern rows;  ///< that pattern
+  bool symmetric = false;
   std::vector<bool> touched;  ///< vertices whose rows have changed since they were ordered
   order_allowance allowance;
   std::string name;       ///< analysis::order
