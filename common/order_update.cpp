@@ -305,8 +305,8 @@ bool order_allowance::admits(offset_t changes, double operations) {
   return changes_ <= most_changes_ && operations <= (1 + most_loss) * operations_;
 }
 
-bool order_allowance::puts_off(double operations) {
-  if (operations > 1.01 * operations_ || changes_ > few_changes_ || put_off_ == 3) return false;
+bool order_allowance::put_off(double operations) {
+  if (operations > 1.01 * operations_) return false;
   ++put_off_;
   changes_ = 0;
   return true;

@@ -64,10 +64,12 @@ class order_allowance {
   /// Whether an adapted order with `operations`, after `changes` more rows have changed, may stand
   /// without a comparison.
   bool admits(offset_t changes, double operations);
-  /// Whether an order of which parts were computed anew may stand where admits() has refused: its
-  /// operations are those of the last comparison again, at most 5 % of the rows have changed, and
-  /// at most three comparisons were put off.
-  bool puts_off(double operations);
+  /// Where admits() has refused: whether an order of which parts are computed anew may stand. At
+  /// most 5 % of the rows have changed, and at most three comparisons were put off.
+  [[nodiscard]] bool may_put_off() const { return changes_ <= few_changes_ && put_off_ < 3; }
+  /// Puts the comparison off if such an order has the operations of the last comparison again;
+  /// returns whether it does.
+  bool put_off(double operations);
   /// Takes the outcome of a comparison: the operations of both orders. Returns whether the adapted
   /// order has no more.
   bool compare(double adapted, double anew);

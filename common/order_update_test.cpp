@@ -229,15 +229,16 @@ TEST_CASE("comparisons set the next limits by what adapting has lost") {
   CHECK_FALSE(a.admits(1, 110));
   // Three comparisons are put off by orders that cost no more than the last one.
   for (int k = 0; k < 3; ++k) {
-    CHECK_FALSE(a.puts_off(110 * 1.02));
-    CHECK(a.puts_off(110 * 1.005));
+    CHECK(a.may_put_off());
+    CHECK_FALSE(a.put_off(110 * 1.02));
+    CHECK(a.put_off(110 * 1.005));
     CHECK(a.admits(21, 110));
     CHECK_FALSE(a.admits(1, 110));
   }
-  CHECK_FALSE(a.puts_off(100));
+  CHECK_FALSE(a.may_put_off());
   order_allowance large(1000, 100);
   CHECK_FALSE(large.admits(51, 100));
-  CHECK_FALSE(large.puts_off(100));
+  CHECK_FALSE(large.may_put_off());
   // An empty pattern.
   order_allowance none(0, 0);
   CHECK(none.admits(0, 0));

@@ -339,7 +339,8 @@ ordered_tree tree_of_order(const pattern_view& s, std::vector<index_t> order, kn
                            int threads) {
   offset_t others = s.n_rows;
   for (const kept_subtree& t : known.kept) others -= t.end - t.begin;
-  if (others * threads > s.n_rows) known.kept.clear();
+  // Copies and searches pay where few rows are left; the other way has several threads.
+  if (others * (threads > 1 ? 8 : 4) > s.n_rows) known.kept.clear();
   const std::vector<index_t> parent = parent_finder(s, order).find(known, threads);
   const std::vector<index_t> post = postorder(parent);
   const std::vector<index_t> place = inverse_permutation(post);

@@ -88,10 +88,10 @@ struct analyzer::state {
       updating& updates = with.kept.updates;
       updates.on = true;
       updates.previous = previous;
-      updates.next.reset();
       updates.counts = false;
       analyze_with(with, a);
-      std::swap(updates.last, updates.next);
+      updates.last = std::move(updates.next);
+      updates.next.reset();
       return with.found;
     });
   }

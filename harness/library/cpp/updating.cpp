@@ -125,10 +125,10 @@ order_update update_order(
                       static_cast<std::int64_t>(r.moved.size()), 0};
     next.touched = touched_vertices(u.last->touched, u.previous, changed, n);
     if (next.allowance.admits(done.rows_changed, next.tree.operations)) return done;
-    done.vertices_reordered = reorder_subtrees(s, new_order, threads, next);
-    if (done.vertices_reordered > 0) {
-      done.kind = order_change::reordered;
-      if (next.allowance.puts_off(next.tree.operations)) return done;
+    if (next.allowance.may_put_off()) {
+      done.vertices_reordered = reorder_subtrees(s, new_order, threads, next);
+      if (done.vertices_reordered > 0) done.kind = order_change::reordered;
+      if (done.vertices_reordered > 0 && next.allowance.put_off(next.tree.operations)) return done;
     }
     ordered_tree anew = tree_of_order(s, new_order(a), {}, threads);
     done.compared = true;
