@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "common/parallel.hpp"
@@ -88,10 +89,10 @@ struct analyzer::state {
       updating& updates = with.kept.updates;
       updates.on = true;
       updates.previous = previous;
+      updates.next.reset();  // of an update that failed
       updates.counts = false;
       analyze_with(with, a);
-      updates.last = std::move(updates.next);
-      updates.next.reset();
+      updates.last = std::exchange(updates.next, std::nullopt);
       return with.found;
     });
   }

@@ -250,6 +250,23 @@ TEST_CASE("an analyzer goes on after steps that fail, with the order of the last
   };
   CHECK(updating.update(view_of(a)).update.kind == order_change::kept);
   CHECK(called > 0);
+
+  // What a cancelled update has found is not taken for the result of the next one.
+  updating.options().progress = [&](const analysis_progress& p) {
+    return p.stage != analysis_stage::output;
+  };
+  updating.options().progress_seconds = 1e-6;
+  updating.options().order = order_method::nested_dissection;
+  try {
+    updating.update(view_of(a));
+  } catch (const analysis_error& e) {
+    CHECK(e.kind() == failure::cancelled);
+  }
+  updating.options().progress = {};
+  updating.options().order = order_method::natural;
+  updating.update(view_of(a));
+  updating.options().order = order_method::nested_dissection;
+  CHECK(updating.update(view_of(a)).update.kind == order_change::new_order);
 }
 
 TEST_CASE("empty patterns and other orders begin anew") {
