@@ -7,6 +7,7 @@
 
 #include "common/device_rows.hpp"
 #include "common/error.hpp"
+#include "common/parallel.hpp"
 #include "common/variant.hpp"
 #include "harness/library/cpp/errors.hpp"
 #include "harness/library/cpp/factorize.hpp"
@@ -194,9 +195,12 @@ void analyze_into(const given_pattern& a, const analysis_options& options, works
                   cancellation* cancelled_by, analysis& out) {
   const auto work = [&](supervision& s) {
     const auto since = clock::now();
+    // An update has many short pieces of work for threads.
+    const int threads = w.updates.on ? host_threads(options) : 1;
+    const kept_threads kept(threads);
     switch (a.of) {
       case given_pattern::form::rows:
-        return analyze_rows(read(a, w.arrays), since, options, w, s, out);
+        return analyze_rows(read(a, w.arrays, threads), since, options, w, s, out);
       case given_pattern::form::columns:
         return analyze_rows(input_rows(a).in, since, options, w, s, out);
       case given_pattern::form::device_rows:

@@ -4,6 +4,7 @@
 #include <string>
 #include <type_traits>
 
+#include "common/parallel.hpp"
 #include "common/preprocess.hpp"
 
 namespace gsofa::library {
@@ -21,14 +22,34 @@ constexpr input_names by_rows{"row_ptr", "col_idx", "row", "column"};
 constexpr input_names by_columns{"col_ptr", "row_idx", "column", "row"};
 
 struct checked_rows {
+  bool in_range = true;   ///< every column
   bool ascending = true;  ///< strictly, in every row
   index_t missing = 0;    ///< zeros on the diagonal
 };
 
+template <class Offset, class Index>
+checked_rows look_at_rows(Index begin, Index end, std::span<const Offset> ptr,
+                          std::span<const Index> idx, Index n) {
+  checked_rows found;
+  for (Index i = begin; i < end; ++i) {
+    Index previous = -1;
+    bool has_diagonal = false;
+    for (Offset p = ptr[at(i)]; p < ptr[at(i) + 1]; ++p) {
+      const Index j = idx[at(p)];
+      found.in_range = found.in_range && j >= 0 && j < n;
+      found.ascending = found.ascending && j > previous;
+      has_diagonal = has_diagonal || j == i;
+      previous = j;
+    }
+    found.missing += has_diagonal ? 0 : 1;
+  }
+  return found;
+}
+
 // Sizes, monotone pointers, ranges.
 template <class Offset, class Index>
 checked_rows check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
-                           const input_names& names) {
+                           const input_names& names, int threads) {
   const auto text = [](auto value) { return std::to_string(value); };
   const auto fail = [](const std::string& why) { throw input_error("pattern: " + why); };
   const std::string pointers = names.pointers;
@@ -49,29 +70,33 @@ checked_rows check_entries(Index n, std::span<const Offset> ptr, std::span<const
     fail(pointers + " ends with " + text(ptr.back()) + "; " + names.indices + " has " +
          text(idx.size()) + " entries");
   }
-  checked_rows found;
-  for (Index i = 0; i < n; ++i) {
-    Index previous = -1;
-    bool has_diagonal = false;
+  std::vector<checked_rows> found(at(std::max(threads, 1)));
+  parallel_ranges<Index>(threads, n, 4096, [&](int thread, Index begin, Index end) {
+    const checked_rows rows = look_at_rows(begin, end, ptr, idx, n);
+    checked_rows& all = found[at(thread)];
+    all = {all.in_range && rows.in_range, all.ascending && rows.ascending,
+           all.missing + rows.missing};
+  });
+  checked_rows all;
+  for (const checked_rows& rows : found) {
+    all = {all.in_range && rows.in_range, all.ascending && rows.ascending,
+           all.missing + rows.missing};
+  }
+  for (Index i = 0; i < n && !all.in_range; ++i) {
     for (Offset p = ptr[at(i)]; p < ptr[at(i) + 1]; ++p) {
       const Index j = idx[at(p)];
-      if (j < 0 || j >= n) {
-        fail(std::string(names.major) + " " + text(i) + ": " + names.minor + " " + text(j) +
-             " is outside [0, " + text(n) + ")");
-      }
-      found.ascending = found.ascending && j > previous;
-      has_diagonal = has_diagonal || j == i;
-      previous = j;
+      if (j >= 0 && j < n) continue;
+      fail(std::string(names.major) + " " + text(i) + ": " + names.minor + " " + text(j) +
+           " is outside [0, " + text(n) + ")");
     }
-    found.missing += has_diagonal ? 0 : 1;
   }
-  return found;
+  return all;
 }
 
 template <class Offset, class Index>
 checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
-                          const input_names& names, input_arrays& arrays) {
-  const auto [ascending, missing] = check_entries(n, ptr, idx, names);
+                          const input_names& names, input_arrays& arrays, int threads) {
+  const auto [in_range, ascending, missing] = check_entries(n, ptr, idx, names, threads);
   checked_input in;
   in.a.n_rows = in.a.n_cols = static_cast<index_t>(n);
   if constexpr (std::is_same_v<Index, index_t>) in.a.col_idx = idx;
@@ -106,12 +131,12 @@ checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const 
 
 }  // namespace
 
-checked_input read(const given_pattern& a, input_arrays& arrays) {
+checked_input read(const given_pattern& a, input_arrays& arrays, int threads) {
   const input_names& names = a.of == given_pattern::form::columns ? by_columns : by_rows;
   const auto check = [&]<class Offset, class Index>(Offset, Index) {
     return check_input(
         static_cast<Index>(a.n), std::span(static_cast<const Offset*>(a.pointers), a.pointer_count),
-        std::span(static_cast<const Index*>(a.indices), at(a.index_count)), names, arrays);
+        std::span(static_cast<const Index*>(a.indices), at(a.index_count)), names, arrays, threads);
   };
   if (!a.long_pointers) return check(std::int32_t(), std::int32_t());
   return a.long_indices ? check(std::int64_t(), std::int64_t())

@@ -67,9 +67,9 @@ struct given_pattern {
 
 /// Checks a square pattern on the host; columns become rows of the result. Arrays of the types of
 /// pattern_view are read in place unless a row is unsorted or has duplicates; other arrays are
-/// copied to `arrays`, which must outlive the result. O(n + nnz), and sorting. Throws input_error
-/// for the first fault, overflow_error for an order beyond 2^31 - 1.
-checked_input read(const given_pattern& a, input_arrays& arrays);
+/// copied to `arrays`, which must outlive the result. O(n + nnz) on `threads` threads, and sorting.
+/// Throws input_error for the first fault, overflow_error for an order beyond 2^31 - 1.
+checked_input read(const given_pattern& a, input_arrays& arrays, int threads = 1);
 
 /// The rows of a pattern on the host, by whatever it is given. Throws as read() does.
 struct input_rows {

@@ -1,9 +1,12 @@
 #include "harness/library/cpp/updating.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
 
+#include "common/large_pages.hpp"
+#include "common/parallel.hpp"
 #include "common/symmetrize.hpp"
 #include "harness/library/cpp/options.hpp"
 
@@ -27,6 +30,16 @@ void check_previous(std::span<const index_t> previous, index_t n, index_t before
     if (p >= 0 && seen[at(p)]) fail("row " + std::to_string(p) + " occurs twice");
     if (p >= 0) seen[at(p)] = true;
   }
+}
+
+template <class T>
+void copy(std::span<const T> from, int threads, std::vector<T>& to) {
+  T* const written = storage_to_write(to, from.size());
+  parallel_ranges<std::size_t>(threads, from.size(), std::size_t{1} << 16,
+                               [&](int, std::size_t begin, std::size_t end) {
+                                 std::copy_n(&from[begin], end - begin, written + begin);
+                               });
+  take_written(to, from.size());
 }
 
 bool wants_counts_alone(const analysis_options& o) {
@@ -106,7 +119,9 @@ order_update update_order(
   next.method = options.order;
   next.match = options.match;
   next.device = options.device;
-  next.rows = {n, n, {a.row_ptr.begin(), a.row_ptr.end()}, {a.col_idx.begin(), a.col_idx.end()}};
+  next.rows.n_rows = next.rows.n_cols = n;
+  copy(a.row_ptr, threads, next.rows.row_ptr);
+  copy(a.col_idx, threads, next.rows.col_idx);
   pattern sum;
   pattern_view s = a;
   next.symmetric = is_symmetric(a, threads);
