@@ -279,7 +279,8 @@ struct order_update {
   std::int64_t rows_changed = 0;  ///< rows that are new or differ; n at the first call
   std::int64_t vertices_moved = 0;
   std::int64_t vertices_reordered = 0;  ///< n for a new order
-  bool compared = false;  ///< the adapted order and a new one were counted, and the better one taken
+  bool compared =
+      false;  ///< the adapted order and a new one were counted, and the better one taken
 };
 
 /// The result of analyze(), in the new numbering: entry (i, j) of the permuted matrix is
@@ -423,12 +424,13 @@ class GSOFA_API analyzer {
   /// Analyzes a pattern that differs little from that of the last update(): adapts the last order
   /// to it instead of computing another one. previous[i] is the row that row i, and column i, was
   /// in the pattern of the last update() that returned, -1 if it is new; empty: i. The result is
-  /// that of analyze() with order_method::given and this order, analysis::col_order. The order is
-  /// computed anew at the first call, if it is natural or given, after a change of options().order,
-  /// match or device, if n differs and `previous` is empty, and where the adapted order would cost
-  /// more than 1.05 times the operations of the last new one, counted for A + A^T. After an
-  /// exception the next call refers to the last result of update(). Throws as analyze() does, and
-  /// invalid_input for a wrong `previous`.
+  /// that of analyze() with order_method::given and this order, analysis::col_order. At the first
+  /// call, after a change of options().order, match or device, and if n differs and `previous` is
+  /// empty, the order is new; natural and given orders are not adapted. Operations are counted for
+  /// A + A^T at every step. Once they have grown by 5 % or many rows have changed, a new order is
+  /// computed as well, and the order with fewer operations is taken. After an exception the next
+  /// call refers to the last result of update(). Throws as analyze() does, and invalid_input for a
+  /// wrong `previous`.
   const analysis& update(const csr_view& a, std::span<const std::int32_t> previous = {});
   /// The same for the other views that analyze() takes.
   template <class View>
