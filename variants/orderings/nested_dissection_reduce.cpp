@@ -187,18 +187,27 @@ class reducer {
     return rank(v) < rank(u);
   }
 
-  // Eliminates v: it becomes an element and absorbs those in its row.
-  void eliminate(index_t v, std::vector<index_t>& changed) {
-    state_[at(v)] = v;
-    for (const index_t w : s_.row(v)) {
-      if (is_element(w)) state_[at(root(w))] = v;
+  // Eliminates vertices that are not neighbours: each becomes an element and absorbs the elements
+  // in its row. No element is in two of these rows, since their vertices would be neighbours.
+  void eliminate(std::span<const index_t> going, std::vector<index_t>& changed) {
+    const std::size_t first = result_.removed.size();
+    const auto front = at(result_.front_start.back());
+    result_.removed.insert(result_.removed.end(), going.begin(), going.end());
+    for (const index_t v : going) {
+      result_.front_start.push_back(result_.front_start.back() + near_count_[at(v)]);
     }
-    result_.removed.push_back(v);
-    for (const index_t u : near(v)) {
-      result_.front.push_back(u);
-      list(u, changed);
-    }
-    end_front();
+    result_.front.resize(at(result_.front_start.back()));
+    crew_.ranges(std::ssize(going), vertex_grain, [&](int, offset_t from, offset_t to) {
+      for (offset_t i = from; i < to; ++i) {
+        const index_t v = going[at(i)];
+        state_[at(v)] = v;
+        for (const index_t w : s_.row(v)) {
+          if (is_element(w)) state_[at(root(w))] = v;
+        }
+        std::ranges::copy(near(v), result_.front.begin() + result_.front_start[first + at(i)]);
+      }
+    });
+    for (const index_t u : std::span(result_.front).subspan(front)) list(u, changed);
   }
 
   void find_near(std::span<const index_t> of) {
@@ -237,7 +246,7 @@ class reducer {
     });
     std::ranges::sort(going);
     std::vector<index_t> changed;
-    for (const index_t v : going) eliminate(v, changed);
+    eliminate(going, changed);
     clear_listed(changed);
     find_near(changed);
     std::erase_if(pool, [&](index_t v) {
