@@ -35,16 +35,23 @@ struct thread_team::shared {
   void* what = nullptr;
   cpu_set_t processors{};
   std::uint64_t process = 0;  // process_number() where the team was made
-  // The number of the last call, and in the last 16 bits its threads; none: the threads end.
+  // The number of the last call, whether it needs all threads, and in the last 15 bits its threads;
+  // none: the threads end.
   alignas(64) std::atomic<std::uint64_t> call{0};
+  alignas(64) call_gate gate;
   alignas(64) std::atomic<int> unfinished{0};
   // relaxed: hints.
   alignas(64) std::atomic<bool> in_run{false};
   std::atomic<bool> crowded{false};  // others need the processors of threads that look
 
-  [[nodiscard]] std::uint64_t next_call(int threads) const {
-    const std::uint64_t number = (call.load(std::memory_order_relaxed) | most_threads) + 1;
-    return number | static_cast<std::uint64_t>(threads);
+  static constexpr std::uint64_t needs_all = most_threads + 1;
+  [[nodiscard]] std::uint64_t next_call(int threads, who which) const {
+    const std::uint64_t last = call.load(std::memory_order_relaxed);
+    const std::uint64_t number = (last | needs_all | most_threads) + 1;
+    return number | (which == who::all ? needs_all : 0) | static_cast<std::uint64_t>(threads);
+  }
+  static std::uint32_t number_of(std::uint64_t call) {
+    return static_cast<std::uint32_t>(call >> 16);
   }
   // Looks until done() for as long as is worth while; true once it is.
   template <class Done>
@@ -99,6 +106,12 @@ class thread_team::worker {
       const std::uint64_t threads = seen & most_threads;
       if (threads == 0) return;
       if (std::cmp_greater_equal(number, threads)) continue;
+      if ((seen & shared::needs_all) == 0) {
+        if (!of.gate.enter(shared::number_of(seen))) continue;
+        of.body(of.what, number);
+        of.gate.leave();
+        continue;
+      }
       of.body(of.what, number);
       if (of.unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) of.unfinished.notify_one();
     }
@@ -231,7 +244,7 @@ thread_team::~thread_team() {
     static_cast<void>(shared_.release());
     return;
   }
-  shared_->call.store(shared_->next_call(0), std::memory_order_seq_cst);
+  shared_->call.store(shared_->next_call(0, who::all), std::memory_order_seq_cst);
   for (const auto& w : workers_) w->wake();
 }
 
@@ -246,15 +259,21 @@ void thread_team::start(std::size_t threads) {
   }
 }
 
-void thread_team::call(int threads, void (*body)(void*, int), void* what) {
+void thread_team::call(int threads, who which, void (*body)(void*, int), void* what) {
   shared& s = *shared_;
+  const std::uint64_t call = s.next_call(threads, which);
   s.unfinished.store(threads - 1, std::memory_order_relaxed);
   s.body = body;
   s.what = what;
-  s.call.store(s.next_call(threads), std::memory_order_seq_cst);
+  if (which == who::ready) s.gate.open(shared::number_of(call));
+  s.call.store(call, std::memory_order_seq_cst);
   for (std::size_t t = 1; t < at(threads); ++t) workers_[t - 1]->wake();
   body(what, 0);
   if (!is_of_this_process()) throw lost_threads();
+  if (which == who::ready) {
+    s.gate.close([&](const auto& done) { return s.look(done); });
+    return;
+  }
   const auto is_done = [&] { return s.unfinished.load(std::memory_order_acquire) == 0; };
   if (s.look(is_done)) return;
   for (int left = 0; (left = s.unfinished.load(std::memory_order_acquire)) != 0;) {

@@ -66,10 +66,53 @@ namespace detail {
 
 struct living_runs;
 
+/// The threads at work in a call. Threads may enter until the caller closes the call, so that a
+/// caller that has nothing left to do need not wait for threads that have not begun.
+///
+/// Memory order: open() releases what the caller has written for the call, enter() acquires it.
+/// leave() releases the work, close() acquires it.
+class call_gate {
+ public:
+  /// Before: the last call is closed.
+  void open(std::uint32_t number) {
+    word_.store(std::uint64_t{number} << 32 | is_open, std::memory_order_release);
+  }
+  /// False if call `number` is not open.
+  bool enter(std::uint32_t number) {
+    std::uint64_t old = word_.load(std::memory_order_relaxed);
+    do {
+      if (old >> 32 != number || (old & is_open) == 0) return false;
+    } while (!word_.compare_exchange_weak(old, old + 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed));
+    return true;
+  }
+  void leave() {
+    const std::uint64_t old = word_.fetch_sub(1, std::memory_order_acq_rel);
+    if (static_cast<std::uint32_t>(old) == 1) word_.notify_one();
+  }
+  /// Closes the call and waits for the threads in it; look(done) first looks for a while.
+  template <class Look>
+  void close(const Look& look) {
+    word_.fetch_and(~is_open, std::memory_order_relaxed);
+    const auto at_work = [&] { return word_.load(std::memory_order_acquire); };
+    if (look([&] { return static_cast<std::uint32_t>(at_work()) == 0; })) return;
+    for (std::uint64_t old = 0; static_cast<std::uint32_t>(old = at_work()) != 0;) {
+      word_.wait(old, std::memory_order_acquire);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t is_open = std::uint64_t{1} << 31;
+  std::atomic<std::uint64_t> word_{0};  // number of the call, is_open, threads at work
+};
+
+/// Which threads a call needs: all, or those that begin before the caller's own part has returned.
+enum class who { all, ready };
+
 /// Threads that wait for work from one caller at a time.
 class thread_team {
  public:
-  static constexpr std::uint64_t most_threads = 0xffff;
+  static constexpr std::uint64_t most_threads = 0x7fff;
 
   thread_team();
   thread_team(const thread_team&) = delete;
@@ -81,8 +124,8 @@ class thread_team {
   /// std::bad_alloc.
   void start(std::size_t threads);
   /// Calls body(what, thread), which throws nothing, on the caller as thread 0 and on threads 1 to
-  /// threads - 1, which have started, and waits for all.
-  void call(int threads, void (*body)(void*, int), void* what);
+  /// threads - 1, which have started, or on those that are ready, and waits for them.
+  void call(int threads, who which, void (*body)(void*, int), void* what);
 
   /// The team for a run that begins, if possible the team of a finished run, whose threads look for
   /// work for a while before they sleep.
@@ -117,18 +160,18 @@ class kept_threads {
   kept_threads& operator=(const kept_threads&) = delete;
   ~kept_threads();
 
-  /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1. False if
-  /// none are kept, or if they are at work: body(0) may come here again. Throws std::system_error,
-  /// std::bad_alloc.
+  /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1, or on
+  /// those that are ready. False if none are kept, or if they are at work: body(0) may come here
+  /// again. Throws std::system_error, std::bad_alloc.
   template <class Body>
-  static bool run(int threads, Body& body) {
+  static bool run(int threads, detail::who which, Body& body) {
     kept_threads* const kept = of_this_thread();
     if (kept == nullptr || kept->busy_) return false;
     if (std::cmp_greater(threads, detail::thread_team::most_threads)) return false;
     kept->start(static_cast<std::size_t>(threads) - 1);
     kept->busy_ = true;
     kept->team_->call(
-        threads, [](void* what, int thread) { (*static_cast<Body*>(what))(thread); }, &body);
+        threads, which, [](void* what, int thread) { (*static_cast<Body*>(what))(thread); }, &body);
     kept->busy_ = false;
     return true;
   }
@@ -161,7 +204,8 @@ class thread_team {
     team_->start(static_cast<std::size_t>(threads) - 1);
     busy_ = true;
     team_->call(
-        threads, [](void* what, int thread) { (*static_cast<Body*>(what))(thread); }, &body);
+        threads, detail::who::all,
+        [](void* what, int thread) { (*static_cast<Body*>(what))(thread); }, &body);
     busy_ = false;
     return true;
   }
@@ -204,12 +248,10 @@ void on_team(thread_team& team, int threads, Body&& body) {
   failure.rethrow();
 }
 
-/// Calls body(thread) on `threads` host threads (including the caller's) and waits for all. No body
-/// begins before all threads exist, so that they may wait for each other; throws error if the
-/// system refuses a thread. The first exception thrown by any of them is rethrown here. If body(0)
-/// forks and returns in the child, it throws unavailable_error there.
+namespace detail {
+
 template <class Body>
-void on_threads(int threads, Body&& body) {
+void run_threads(int threads, who which, Body&& body) {
   if (threads <= 1) {
     body(0);
     return;
@@ -220,7 +262,7 @@ void on_threads(int threads, Body&& body) {
   auto guarded = [&](int t) { failure.guard([&] { body(t); }); };
   bool done = false;
   try {
-    done = kept_threads::run(threads, guarded);
+    done = kept_threads::run(threads, which, guarded);
   } catch (const std::system_error& e) {
     throw detail::refused_threads(threads, e);
   }
@@ -253,6 +295,24 @@ void on_threads(int threads, Body&& body) {
     }
   }
   failure.rethrow();
+}
+
+}  // namespace detail
+
+/// Calls body(thread) on `threads` host threads (including the caller's) and waits for all. No body
+/// begins before all threads exist, so that they may wait for each other; throws error if the
+/// system refuses a thread. The first exception thrown by any of them is rethrown here. If body(0)
+/// forks and returns in the child, it throws unavailable_error there.
+template <class Body>
+void on_threads(int threads, Body&& body) {
+  detail::run_threads(threads, detail::who::all, body);
+}
+
+/// The same on thread 0, the caller, and on those of threads 1 .. threads - 1 that begin before
+/// body(0) has returned. The threads that take part must do all work, however few they are.
+template <class Body>
+void on_ready_threads(int threads, Body&& body) {
+  detail::run_threads(threads, detail::who::ready, body);
 }
 
 /// Levels: work(thread) on `threads` host threads, then, once all have returned, next_level() on
@@ -288,7 +348,7 @@ template <class Index, class Body>
 void parallel_ranges(int threads, Index n, Index grain, Body&& body) {
   const Index ranges = n / grain + (n % grain == 0 ? 0 : 1);
   std::atomic<Index> next{0};
-  on_threads(useful_threads(threads, ranges), [&](int t) {
+  on_ready_threads(useful_threads(threads, ranges), [&](int t) {
     for (;;) {
       Index begin = next.load(std::memory_order_relaxed);
       do {
@@ -299,6 +359,30 @@ void parallel_ranges(int threads, Index n, Index grain, Body&& body) {
         body(t, begin, begin + std::min(grain, n - begin));
       } catch (...) {
         next.store(n, std::memory_order_relaxed);
+        throw;
+      }
+    }
+  });
+}
+
+/// Calls body(part) for 0 <= part < parts, on at most as many threads. Thread k takes part k unless
+/// another thread, which has no part left, has taken it before. No part starts after an exception.
+template <class Body>
+void parallel_parts(int parts, Body&& body) {
+  if (parts == 1) {
+    body(0);
+    return;
+  }
+  std::vector<std::atomic<bool>> taken(static_cast<std::size_t>(parts));
+  on_ready_threads(parts, [&](int t) {
+    for (int k = 0; k < parts; ++k) {
+      const int part = (t + k) % parts;
+      // relaxed: the threads join before anything is read that a part has written.
+      if (taken[at(part)].exchange(true, std::memory_order_relaxed)) continue;
+      try {
+        body(part);
+      } catch (...) {
+        for (std::atomic<bool>& other : taken) other.store(true, std::memory_order_relaxed);
         throw;
       }
     }

@@ -30,6 +30,46 @@ TEST_CASE("ranges cover every index once, also next to the largest index") {
   CHECK(covered == huge);
 }
 
+TEST_CASE("every part is taken once, also by few threads, until one throws") {
+  for (const bool kept : {false, true}) {
+    const kept_threads threads(kept ? 7 : 1);
+    for (int parts : {1, 2, 7}) {
+      for (int round = 0; round < 100; ++round) {
+        std::vector<int> hits(static_cast<std::size_t>(parts), 0);
+        parallel_parts(parts, [&](int part) { ++hits[static_cast<std::size_t>(part)]; });
+        for (const int h : hits) CHECK(h == 1);
+      }
+      const auto fails = [&] {
+        parallel_parts(parts, [&](int part) {
+          if (part == parts - 1) throw std::runtime_error("x");
+        });
+      };
+      CHECK_THROWS_AS(fails(), std::runtime_error);
+    }
+  }
+}
+
+TEST_CASE("a call admits threads until it is closed, and waits for those in it") {
+  detail::call_gate gate;
+  const auto look = [](const auto& done) { return done(); };
+  CHECK_FALSE(gate.enter(0));
+  for (std::uint32_t call = 1; call < 200; ++call) {
+    gate.open(call);
+    CHECK_FALSE(gate.enter(call - 1));
+    CHECK_FALSE(gate.enter(call + 1));
+    REQUIRE(gate.enter(call));
+    int written = 0;  // not atomic: close() orders it
+    std::jthread other([&] {
+      if (call % 2 == 0) std::this_thread::yield();
+      written = 1;
+      gate.leave();
+    });
+    gate.close(look);
+    CHECK(written == 1);
+    CHECK_FALSE(gate.enter(call));
+  }
+}
+
 TEST_CASE("no thread starts that can have no work") {
   CHECK(useful_threads(4, 100) == 4);
   CHECK(useful_threads(4, std::size_t{3}) == 3);

@@ -96,12 +96,12 @@ bool is_symmetric(const pattern_view& a, int threads) {
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
   std::atomic<offset_t> excess{0};
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     excess.fetch_add(excess_below(a, images, next, at(t), first[at(t)], first[at(t) + 1], differs),
                      std::memory_order_relaxed);
   });
   if (differs.load() || excess.load() != 0) return false;
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     if (!images.find_listed(at(t))) differs.store(true, std::memory_order_relaxed);
   });
   return !differs.load();

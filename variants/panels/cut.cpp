@@ -90,8 +90,8 @@ void cut_panels(const ordered_graph& g, int width, panel_tree& out, int threads)
     first[at(t)] = next_cut(g, std::max(from, first[at(t) - 1]), width);
   }
   std::vector<cuts> of(at(parts));
-  on_threads(parts,
-             [&](int t) { cut_range(g.parent, first[at(t)], first[at(t) + 1], width, of[at(t)]); });
+  parallel_parts(
+      parts, [&](int t) { cut_range(g.parent, first[at(t)], first[at(t) + 1], width, of[at(t)]); });
   out.begin.clear();
   out.parent.clear();
   for (const cuts& c : of) {

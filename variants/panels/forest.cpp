@@ -65,13 +65,13 @@ bool ordered_graph::find_symmetry(int threads) {
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
   std::atomic<offset_t> below{0};
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     const offset_t found = mirrored_entries(images, at(t), first[at(t)], first[at(t) + 1], differs);
     below.fetch_add(found, std::memory_order_relaxed);
   });
   if (differs.load() || 2 * below.load() + n != rows_.ptr[at(n)]) return false;
   if (threads == 1) return true;
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     if (!images.find_listed(at(t))) differs.store(true, std::memory_order_relaxed);
   });
   return !differs.load();
@@ -107,14 +107,14 @@ ordered_graph::buckets ordered_graph::scan_rows(int threads) {
   least_.resize(at(n));
   last_.resize(at(n));
   inner_.ptr.resize(at(n) + 1);
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     const index_t begin = b.first[at(t)];
     const index_t end = b.first[at(t) + 1];
     std::iota(least_.begin() + begin, least_.begin() + end, begin);
     std::iota(last_.begin() + begin, last_.begin() + end, begin);
     std::fill(inner_.ptr.begin() + begin + 1, inner_.ptr.begin() + end + 1, 0);
   });
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     scan_rows(b.first[at(t)], b.first[at(t) + 1], b.next[at(t)].data(), b.shift);
   });
   place_buckets(b);
@@ -172,7 +172,7 @@ std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
   work_.resize(at(n));
   if (far_.size() < at(threads)) far_.resize(at(threads));
   std::vector<std::span<const index_t>> found(at(threads));
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     far_[at(t)].clear();
     found[at(t)] = transpose_scanned(b, t, place[at(t)], place.back() + (t + 1) * apart);
   });
@@ -285,14 +285,14 @@ void ordered_graph::transpose_half(half h, int threads, half_columns& out) {
     return;
   }
   buckets b = plan_buckets(threads);
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
       for (const index_t j : side(h, i)) ++b.next[at(t)][at(j) >> b.shift];
     }
   });
   place_buckets(b);
   entries_.resize(at(b.begin.back()));
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     for (index_t i = b.first[at(t)]; i < b.first[at(t) + 1]; ++i) {
       for (const index_t j : side(h, i)) {
         entries_[at(b.next[at(t)][at(j) >> b.shift]++)] = {.row = i, .column = j};
@@ -356,7 +356,7 @@ void ordered_graph::find_nearest_parents(int threads) {
     chunks[at(c)].begin = static_cast<index_t>(offset_t{n} * c / count);
     chunks[at(c)].end = static_cast<index_t>(offset_t{n} * (c + 1) / count);
   }
-  on_threads(count, [&](int c) { find_nearest_parents(chunks[at(c)]); });
+  parallel_parts(count, [&](int c) { find_nearest_parents(chunks[at(c)]); });
   join_chunks(chunks);
 }
 

@@ -53,7 +53,7 @@ void row_counter::start(const ordered_graph& g, const panel_set& s, const subtre
 
 void row_counter::clear(int threads) {
   const offset_t n = g_->n;
-  on_threads(threads, [&](int t) {
+  parallel_parts(threads, [&](int t) {
     const offset_t begin = n * t / threads;
     const offset_t end = n * (t + 1) / threads;
     std::fill(l_counts_ + begin, l_counts_ + end, 0);

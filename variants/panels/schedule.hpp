@@ -182,7 +182,8 @@ class ticket_shares {
 ///
 /// Threads without a ticket call idle(thread) until it returns `leave`, or until all panels are
 /// done and it finds nothing. One of them finds whatever work() has left for idle(): `left_over` is
-/// released after all work and acquired before the last look.
+/// released after all work and acquired before the last look. The caller does not wait for threads
+/// that have not begun when it returns: others have done their work.
 template <class Work, class Idle>
 void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tickets& of,
                     Work&& work, Idle&& idle) {
@@ -197,7 +198,7 @@ void for_each_panel(int threads, const std::vector<index_t>& parent, subtree_tic
   std::atomic<bool> stopped{false};  // relaxed: a hint; the exception itself travels by join
   // Tickets whose threads are still at work on them or on panels above that they made ready.
   std::atomic<std::size_t> left_over{of.tickets.size()};
-  on_threads(threads, [&](int t) {
+  on_ready_threads(threads, [&](int t) {
     try {
       for (std::size_t mine = 0; shares.take(t, mine);) {
         const index_t root = of.tickets[mine];
