@@ -14,8 +14,9 @@ namespace gsofa::orders {
 /// Vertices of a loop that a thread takes at a time.
 inline constexpr offset_t vertex_grain = 4096;
 
-/// The threads of one call. A loop runs on all of them; a team of one runs it on its caller. Loops
-/// do not nest within one team, but a team can be split in two for a while.
+/// The threads of one call. A loop runs on its caller and on those of the other threads that begin
+/// before the loop has no index left. Loops do not nest within one team, but a team can be split in
+/// two for a while.
 class team {
  public:
   team() = default;
@@ -82,7 +83,7 @@ class team {
     detail::first_exception failure;
     failure.guard([&] { body(); });
     call_ = nullptr;
-    release();
+    release();  // stays open until all threads have left
     failure.rethrow();
   }
 
@@ -93,19 +94,36 @@ class team {
     call_ = [](void* b, int t, offset_t from, offset_t to) {
       (*static_cast<body_type*>(b))(t, from, to);
     };
-    working_.store(size_ - 1, std::memory_order_relaxed);
+    missing_.store(size_ - 1, std::memory_order_relaxed);
     detail::first_exception failure;
     failure_ = &failure;
     release();
     take(0);
-    for (int left = 0, spins = 0; (left = working_.load(std::memory_order_acquire)) != 0;) {
-      if (++spins > spin_limit) working_.wait(left, std::memory_order_acquire);
+    if (grain_ == once_per_thread) {
+      wait_while(missing_, [](int missing) { return missing != 0; });
     }
+    gate_.close([](const auto& done) {
+      for (int spins = 0; spins < spin_limit; ++spins) {
+        if (done()) return true;
+      }
+      return false;
+    });
     failure.rethrow();
   }
 
+  // Looks for a while before it sleeps.
+  template <class T, class Waits>
+  static void wait_while(const std::atomic<T>& word, Waits&& waits) {
+    T value{};
+    for (int spins = 0; waits(value = word.load(std::memory_order_acquire));) {
+      if (++spins > spin_limit) word.wait(value, std::memory_order_acquire);
+    }
+  }
+
   void release() {
-    loop_.fetch_add(1, std::memory_order_release);
+    const std::uint32_t next = loop_.load(std::memory_order_relaxed) + 1;
+    gate_.open(next);
+    loop_.store(next, std::memory_order_release);
     loop_.notify_all();
   }
 
@@ -122,21 +140,22 @@ class team {
   }
 
   void serve(int t) {
-    std::uint32_t seen = 0;
-    for (;;) {
-      for (int spins = 0; loop_.load(std::memory_order_acquire) == seen;) {
-        if (++spins > spin_limit) loop_.wait(seen, std::memory_order_acquire);
-      }
-      ++seen;
-      if (call_ == nullptr) return;
-      take(t);
-      if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
+    for (std::uint32_t seen = 0;;) {
+      wait_while(loop_, [&](std::uint32_t loop) { return loop == seen; });
+      seen = loop_.load(std::memory_order_acquire);
+      if (!gate_.enter(seen)) continue;
+      const bool ends = call_ == nullptr;
+      if (!ends) take(t);
+      if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) missing_.notify_one();
+      gate_.leave();
+      if (ends) return;
     }
   }
 
   int size_ = 1;
   std::atomic<std::uint32_t> loop_{0};
-  std::atomic<int> working_{0};
+  detail::call_gate gate_;
+  std::atomic<int> missing_{0};  // threads that have not yet finished the loop
   std::atomic<offset_t> next_{0};
   offset_t n_ = 0;
   offset_t grain_ = 1;
