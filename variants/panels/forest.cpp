@@ -180,8 +180,7 @@ std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
   std::vector<index_t> all;
   for (const std::span<const index_t> some : found) {
     std::ranges::copy_if(some, std::back_inserter(all), [&](index_t v) {
-      return !has_edge_in_row(v) &&
-             std::all_of(far_.begin(), far_.begin() + threads,
+      return std::all_of(far_.begin(), far_.begin() + threads,
                          [&](far_columns& f) { return is_doubtful(v, f.last_row(parent[at(v)])); });
     });
   }
@@ -226,7 +225,9 @@ std::span<const index_t> ordered_graph::transpose_scanned(buckets& b, int t, off
     doubts[doubtful] = i;
     doubtful += (u < end ? is_doubtful(i) : is_doubtful(i, far_[at(t)].last_row(u))) ? 1 : 0;
   }
-  return {doubts, doubtful};
+  index_t* const end_of_doubts =
+      std::remove_if(doubts, doubts + doubtful, [&](index_t v) { return has_edge_in_row(v); });
+  return {doubts, end_of_doubts};
 }
 
 // Ranges of rows with about the same number of entries each.
