@@ -109,14 +109,13 @@ def refined(body, cells, levels, steps):
             centre = low + (high - low) * numpy.array([0.35 + 0.1 * step / steps, 0.25, 0.25])[:len(low)]
             for level in range(levels):
                 refine_within(mesh, centre, 0.06 * numpy.linalg.norm(high - low) / 2 ** level)
-            points = mesh.ngmesh.Coordinates()
             elements = mesh.ngmesh.Elements2D() if mesh.dim == 2 else mesh.ngmesh.Elements3D()
-            vertices = elements.NumPy()["nodes"][:, :mesh.dim + 1].astype(numpy.int64) - 1
-            edges = edges_of(vertices)
-            places = [tuple(p) for p in numpy.round(points, 9)]
-            previous = numpy.array([known.get(p, -1) for p in places]) if step else None
+            used, vertices = numpy.unique(elements.NumPy()["nodes"][:, :mesh.dim + 1] - 1, return_inverse=True)
+            edges = edges_of(vertices.reshape(-1, mesh.dim + 1))
+            places = [tuple(p) for p in numpy.round(mesh.ngmesh.Coordinates()[used], 9)]
+            previous = numpy.array([known.pop(p, -1) for p in places]) if step else None
             known = {p: k for k, p in enumerate(places)}
-            yield symmetric(len(points), edges[:, 0], edges[:, 1]), previous
+            yield symmetric(len(places), edges[:, 0], edges[:, 1]), previous
 
 
 def refine_within(mesh, centre, radius):

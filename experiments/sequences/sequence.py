@@ -13,6 +13,7 @@ keys i n + j, sorted; a file holds the differences of successive keys. Of a symm
 
 Each vertex stands for `components` unknowns, all of which are coupled with those of its neighbours. Needs numpy and scipy.
 """
+import hashlib
 import io
 import json
 import lzma
@@ -59,8 +60,7 @@ def differences(keys):
 
 
 def write(file, about, patterns):
-    """Writes a sequence. patterns: (scipy pattern, previous or None) of each step; `about` lacks the number of steps. Returns
-    (n, entries) of the last pattern."""
+    """Writes a sequence. patterns: (scipy pattern, previous or None) of each step; `about` lacks the number of steps."""
     arrays, keys, n, step = {}, None, 0, -1
     for step, (pattern, previous) in enumerate(patterns):
         now = keys_of(pattern, about["symmetric"])
@@ -78,7 +78,6 @@ def write(file, about, patterns):
     part = pathlib.Path(file).with_suffix(f".{os.getpid()}")
     part.write_bytes(lzma.compress(text.getvalue(), preset=6))
     part.replace(file)
-    return n, len(keys)
 
 
 class Sequence:
@@ -122,3 +121,12 @@ class Sequence:
         count = self.about["components"]
         first = previous[:, None] * count + numpy.arange(count)
         return numpy.where(previous[:, None] < 0, -1, first).ravel().astype(numpy.int32)
+
+
+def sha256(patterns):
+    """Of all patterns of a sequence: row_ptr, col_idx and previous of one after the other."""
+    found = hashlib.sha256()
+    for row_ptr, col_idx, previous in patterns:
+        for part in row_ptr, col_idx, previous:
+            found.update(b"" if part is None else part.tobytes())
+    return found.hexdigest()
