@@ -74,6 +74,15 @@ ORDER = {key: FIELDS[key] for key in ("schema", "run_id", "time_utc", "argv", "g
     "shuffle?": int,  # absent before the option
     "result": {"nnz_l": int, "nnz_u": int, "fill": int, "flops": float, "height": int},
     "tree?": {"nodes": int, "largest_separator": int, "largest_child": NUMBER}}
+# Lines of experiments/sequences/run.py.
+SEQUENCE = {key: FIELDS[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus", "threads",
+                                         "device")} | {
+    "machine": FIELDS["machine?"], "kind": TEXT, "steps": list,
+    "sequence": {"name": TEXT, "kind": TEXT, "source": TEXT, "sha256": {"type": str, "match": "[0-9a-f]{64}"}}}
+STEP = {"n": int, "nnz": int, "rows_changed": int, "vertices_moved": int, "vertices_reordered": int, "change": TEXT, "compared": bool,
+        "method": TEXT, "fallback?": str} | dict.fromkeys(
+            ("update_s", "update_cpu_s", "update_order_s", "update_operations", "new_s", "new_cpu_s", "new_order_s", "new_operations",
+             "metis_s?", "metis_cpu_s?", "metis_operations?", "amd_s?", "amd_cpu_s?", "amd_operations?"), NUMBER)
 # Lines of profile.jsonl: throughput by ncu.
 PROFILE = {"matrix": TEXT, "variant": TEXT, "gpu": TEXT, "commit": {"type": str, "match": "[0-9a-f]{40}"},
            "launches": int, "seconds": float, "dram_gb_per_s": float, "l2_gb_per_s": float,
@@ -127,12 +136,14 @@ def problems(record, known):
     """What is wrong with one record taken by itself."""
     if not is_a(record, dict):
         return ["not an object"]
-    is_order = record.get("kind") == "order"
-    found = type_problems(record, ORDER if is_order else FIELDS, "")
+    kind = record.get("kind")
+    found = type_problems(record, {"order": ORDER, "sequence": SEQUENCE}.get(kind, FIELDS), "")
     if found:
         return found
-    if is_order:
-        return found + order_problems(record)
+    if kind == "order":
+        return order_problems(record)
+    if kind == "sequence":
+        return sequence_problems(record)
     if record["schema"] != SCHEMA:
         found.append(f"schema is {record['schema']}, this test knows {SCHEMA}")
     if record["git"]["dirty"]:
@@ -179,6 +190,18 @@ def order_problems(record):
     result = record["result"]
     if result["fill"] != result["nnz_l"] + result["nnz_u"] - record["matrix"]["nnz_prepared"]:
         found.append("result.fill is not nnz_l + nnz_u - nnz_prepared")
+    return found
+
+
+def sequence_problems(record):
+    """What is wrong with a line of a sequence whose fields are all there."""
+    found = [f"schema is {record['schema']}, this test knows {SCHEMA}"] if record["schema"] != SCHEMA else []
+    if record["git"]["dirty"]:
+        found.append("git.dirty is true: made by a changed tree")
+    if len(record["steps"]) < 2:
+        found.append("steps has no second step")
+    for k, step in enumerate(record["steps"]):
+        found += type_problems(step, STEP, f"steps[{k}]")
     return found
 
 
@@ -402,6 +425,15 @@ GOOD_ORDER = {key: GOOD[key] for key in ("schema", "run_id", "time_utc", "argv",
     "tree": {"nodes": 3, "largest_separator": 1, "largest_child": 0.5}}
 
 
+GOOD_STEP = {"n": 3, "nnz": 6, "rows_changed": 1, "vertices_moved": 0, "vertices_reordered": 0, "change": "kept", "compared": False,
+             "method": "amf"} | dict.fromkeys(("update_s", "update_cpu_s", "update_order_s", "update_operations", "new_s", "new_cpu_s",
+                                               "new_order_s", "new_operations"), 0.5)
+GOOD_SEQUENCE = {key: GOOD_ORDER[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus",
+                                                  "threads", "machine")} | {
+    "device": "cpu", "kind": "sequence", "steps": [GOOD_STEP, GOOD_STEP],
+    "sequence": {"name": "a", "kind": "contact", "source": "b", "sha256": "ab" * 32}}
+
+
 def changed(path, value=None, base=GOOD):
     """A copy of `base` with one field set, or removed if value is None."""
     record = copy.deepcopy(base)
@@ -456,6 +488,15 @@ class TheTestItself(unittest.TestCase):
                                      ("order", "order", 3), ("tree.nodes", "tree.nodes", "3")):
             with self.subTest(mention):
                 self.assert_rejected(mention, changed(path, value, GOOD_ORDER))
+
+    def test_lines_of_sequences(self):
+        self.assert_accepted(GOOD_SEQUENCE)
+        for mention, path, value in (("sequence.sha256", "sequence.sha256", "abc"), ("dirty", "git.dirty", True),
+                                     ("schema is 2", "schema", 2), ("no second step", "steps", [GOOD_STEP]),
+                                     ("steps[1].update_operations is absent", "steps",
+                                      [GOOD_STEP, changed("update_operations", None, GOOD_STEP)])):
+            with self.subTest(mention):
+                self.assert_rejected(mention, changed(path, value, GOOD_SEQUENCE))
 
     def test_every_field_is_needed(self):
         def paths(spec, prefix):

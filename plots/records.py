@@ -57,7 +57,7 @@ def lines_of(path, _changed):
 
 def read(sources):
     """(runs, profiles, simulated schedules) of files and folders; each has its place, "file:line". Lines of `gsofa order`
-    are passed over: read_orders(). Refused names the place of the first fault."""
+    and of sequences are passed over: read_orders(), read_sequences(). Refused names the place of the first fault."""
     runs, profiles, simulated = [], [], []
     for path in files_of(sources):
         lines, fault = lines_of(path, path.stat().st_mtime_ns)
@@ -66,7 +66,7 @@ def read(sources):
                 simulated.append(line)
             elif "dram_gb_per_s" in line:
                 profiles.append(line)
-            elif line.get("kind") == "order":
+            elif line.get("kind") in ("order", "sequence"):
                 continue
             elif line.get("schema") != SCHEMA:
                 raise Refused(f"{line.place}: schema {line.get('schema')!r}, this reads {SCHEMA}")
@@ -77,15 +77,25 @@ def read(sources):
     return runs, profiles, simulated
 
 
-def read_orders(sources):
-    """Lines of `gsofa order`: the order of a matrix, whose check passed, with what it costs the factorization."""
-    orders = []
+def read_kind(sources, kind):
+    """Lines of a kind."""
+    found = []
     for path in files_of(sources):
         lines, fault = lines_of(path, path.stat().st_mtime_ns)
-        orders += [line for line in lines if line.get("kind") == "order" and line["status"] == "pass"]
+        found += [line for line in lines if line.get("kind") == kind]
         if fault:
             raise fault
-    return orders
+    return found
+
+
+def read_orders(sources):
+    """Lines of `gsofa order`: the order of a matrix, whose check passed, with what it costs the factorization."""
+    return [line for line in read_kind(sources, "order") if line["status"] == "pass"]
+
+
+def read_sequences(sources):
+    """Lines of experiments/sequences/run.py: a sequence of patterns, with times and operations of every step."""
+    return read_kind(sources, "sequence")
 
 
 def read_runs(sources):

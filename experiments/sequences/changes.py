@@ -10,7 +10,7 @@ import numpy
 import scipy.sparse
 import scipy.spatial
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "matrices" / "fem"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "matrices" / "fem"))
 
 import meshes
 import patterns

@@ -64,7 +64,8 @@ def differences(fields, schema, where):
 
 class Fields(unittest.TestCase):
     def test_the_schema_names_what_the_records_test_asks_for(self):
-        for fields, name in ((committed.FIELDS, "run"), (committed.ORDER, "order"), (committed.GPU, "gpu")):
+        for fields, name in ((committed.FIELDS, "run"), (committed.ORDER, "order"), (committed.SEQUENCE, "sequence"),
+                             (committed.STEP, "step"), (committed.GPU, "gpu")):
             self.assertEqual(differences(fields, SCHEMA["$defs"][name], name), [])
 
     def test_differences_are_found(self):
@@ -78,7 +79,7 @@ class Fields(unittest.TestCase):
 
     def test_every_key_of_a_committed_record_is_described(self):
         for place, record in lines():
-            part = SCHEMA["$defs"]["order" if record.get("kind") == "order" else "run"]
+            part = SCHEMA["$defs"][record.get("kind", "run")]
             self.assertEqual(set(record) - set(part["properties"]), set(), place)
 
 
@@ -118,6 +119,10 @@ class Validation(unittest.TestCase):
                                 ("status", "well"), ("samples_s", [-1.0]), ("result.nnz_l", 1.5), ("time_utc", "now")):
                 self.assertFalse(self.validator.is_valid(committed.changed(path, value, good)), (path, value))
             self.assertFalse(self.validator.is_valid(copy.deepcopy(good) | {"colour": "red"}))
+        self.assertTrue(self.validator.is_valid(committed.GOOD_SEQUENCE))
+        step = committed.GOOD_STEP
+        for wrong in (step | {"change": "turned"}, step | {"colour": "red"}, step | {"update_s": 0}):
+            self.assertFalse(self.validator.is_valid(committed.GOOD_SEQUENCE | {"steps": [step, wrong]}), wrong)
         self.assertFalse(self.validator.is_valid(committed.GOOD | {"kind": "other"}))
 
 
