@@ -1,8 +1,8 @@
 """Time per step over the share of the rows that changed: analyzer.update(), a new order at every step, METIS, AMD and Parth.
 
 One panel for each family of rewired meshes (experiments/sequences); a point is a sequence, its mean over all steps except the
-first pattern. Records: lines of run.py and, for Parth, a table with the columns sequence, step and parth_cpu_s. Times of one
-thread are CPU seconds, all others wall seconds.
+first pattern. Thin lines: only the steps at which update() computed no new order. Records: lines of run.py and, for Parth, a
+table with the columns sequence, step and parth_cpu_s. Times of one thread are CPU seconds, all others wall seconds.
 """
 
 import collections
@@ -18,15 +18,18 @@ import style_paper as paper
 
 FAMILY = re.compile(r"(.*)_\d+")  # rewired2_001 belongs to rewired2
 TITLES = {"rewired2": "triangles, n = 100,000", "rewired3": "tetrahedra, n = 100,000"}
-# name: colour and line of a series, and its marker
+# series: its colour, line and marker; those of update() have thin lines too
 LOOKS = {"METIS": ("#8a8a8a", ":", "s"), "AMD": ("#8a8a8a", "--", "^"), "Parth": (dots.COLOURS[3], "--", "D"),
          "new order": (dots.COLOURS[2], ":", "v"), "update": (dots.COLOURS[0], "-", "o"), "update, GPU": (dots.COLOURS[1], "-", "P")}
 COLUMNS = ("sequence", "rows_changed", "series", "threads", "ms_per_step", "operations_over_new_order")
 
 
-def milliseconds(steps, name, threads):
+THIN = ", adapted"  # ends the name of a thin line
+
+
+def milliseconds(steps, name, cpu):
     """Mean over the steps."""
-    return 1e3 * statistics.fmean(s[f"{name}_cpu_s" if threads == 1 else f"{name}_s"] for s in steps)
+    return 1e3 * statistics.fmean(s[f"{name}_cpu_s" if cpu else f"{name}_s"] for s in steps)
 
 
 def worst(steps, name):
@@ -43,13 +46,13 @@ def points_of(lines):
             continue
         share = statistics.fmean(s["rows_changed"] / s["n"] for s in steps)
         gpu, threads = line["device"] == "gpu", line["threads"]
-        series = [("update, GPU" if gpu else "update", "update")]
-        if not gpu and threads == 1:
-            series += [(title, key) for title, key in (("new order", "new"), ("METIS", "metis"), ("AMD", "amd")) if f"{key}_s" in steps[0]]
-        for title, key in series:
-            # The host's share of the work on a GPU is not CPU seconds of one thread.
-            ms = milliseconds(steps, key, 0 if gpu else threads)
-            found.append((name, share, title, threads, ms, worst(steps, key)))
+        cpu = threads == 1 and not gpu  # the host's share of the work on a GPU is not the time of a thread
+        own = "update, GPU" if gpu else "update"
+        series = [(own, "update", steps), (own + THIN, "update", [s for s in steps if not s["compared"]])]
+        if cpu:
+            series += [(title, key, steps) for title, key in (("new order", "new"), ("METIS", "metis"), ("AMD", "amd"))
+                       if f"{key}_s" in steps[0]]
+        found += [(name, share, title, threads, milliseconds(of, key, cpu), worst(of, key)) for title, key, of in series if of]
     return found
 
 
@@ -79,6 +82,9 @@ def draw(args):
             colour, line, marker = LOOKS[series]
             for threads in sorted({p[3] for p in mine if p[2] == series}):
                 drawn = sorted((p[1], p[4]) for p in mine if p[2:4] == (series, threads))
+                thin = sorted((p[1], p[4]) for p in mine if p[2:4] == (series + THIN, threads))
+                if thin:
+                    axis.plot(*zip(*thin), color=colour, linewidth=0.6, marker=marker, markersize=2)
                 axis.plot(*zip(*drawn), marker=marker, color=colour, linestyle=line, markersize=4,
                           markerfacecolor="white" if threads > 1 and series == "update" else colour)
                 ends.append((*drawn[-1], f"{series}, {threads} threads" if threads > 1 and series == "update" else series, colour))
