@@ -42,7 +42,7 @@ def points_of(lines):
     found = []
     for line in lines:
         name, steps = line["sequence"]["name"], line["steps"][1:]
-        if not FAMILY.fullmatch(name) or not steps:
+        if line["sequence"]["kind"] != "rewired" or not FAMILY.fullmatch(name) or not steps:
             continue
         share = statistics.fmean(s["rows_changed"] / s["n"] for s in steps)
         gpu, threads = line["device"] == "gpu", line["threads"]
@@ -85,13 +85,16 @@ def draw(args):
                 thin = sorted((p[1], p[4]) for p in mine if p[2:4] == (series + THIN, threads))
                 if thin:
                     axis.plot(*zip(*thin), color=colour, linewidth=0.6, marker=marker, markersize=2)
+                    ends.append((*thin[-1], f"{series}{THIN}", colour))
                 axis.plot(*zip(*drawn), marker=marker, color=colour, linestyle=line, markersize=4,
                           markerfacecolor="white" if threads > 1 and series == "update" else colour)
                 ends.append((*drawn[-1], f"{series}, {threads} threads" if threads > 1 and series == "update" else series, colour))
         axis.set(xscale="log", yscale="log", xlabel="share of the rows that changed", title=TITLES.get(family, family))
         axis.xaxis.set_major_formatter(lambda v, _: f"{100 * v:g} %")
         low, high = axis.get_xlim()
-        axis.set_xlim(low, high * (high / low) ** 0.35)  # room for names
+        axis.set_xticks([x for x in (1e-4, 1e-3, 1e-2, 1e-1, 1) if low <= x <= high])
+        axis.set_xticks([], minor=True)
+        axis.set_xlim(low, high * (high / low) ** 0.45)  # room for names
         dots.names(axis, ends)
     axes[0].set_ylabel("ms per step")
     rows = [(name, f"{share:.6f}", series, threads, f"{ms:.4g}", f"{ops:.4f}" if ops else "")
