@@ -22,6 +22,7 @@ try:
     import make
     import run
     import sequence
+    import table
 except (ImportError, SystemExit) as e:
     print(f"skipped: {e}")
     sys.exit(77)
@@ -116,6 +117,17 @@ class Changes(unittest.TestCase):
         across = [a[:343, 343:].nnz for a in patterns]
         self.assertTrue(all(across), across)
         self.assertTrue(all((a != b).nnz for a, b in zip(patterns, patterns[1:])))
+
+
+class Table(unittest.TestCase):
+    def test_a_row(self):
+        """The first pattern does not count; CPU seconds of one thread; the worst ratio of operations."""
+        step = {"n": 2000, "rows_changed": 20, "compared": False, "update_cpu_s": 0.002, "update_operations": 3, "new_cpu_s": 0.5,
+                "new_operations": 2, "metis_cpu_s": 0.25, "metis_operations": 6}
+        anew = step | {"compared": True, "update_cpu_s": 0.6, "update_operations": 2}
+        line = {"sequence": {"name": "a"}, "threads": 1, "device": "cpu", "steps": [step | {"update_cpu_s": 9}, step, anew]}
+        self.assertEqual(table.row(line), ("a", "1 thread", "2,000", "1.00%", "1 of 2", "2", "301", "500", "250", "", "1.250 (1.500)", "1",
+                                           "0.417"))
 
 
 @unittest.skipUnless(PROGRAM, "GSOFA_SEQUENCE_TIMES does not name the program")
