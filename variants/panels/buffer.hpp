@@ -56,6 +56,14 @@ class buffer {
   std::size_t capacity_ = 0;
 };
 
+/// Resizes `v` to elements with undefined values, which any threads write before they are read: no
+/// thread touches them first to set them to zero.
+template <class T>
+void resize_to_write(std::vector<T>& v, std::size_t size) {
+  storage_to_write(v, size);
+  take_written(v, size);
+}
+
 /// Lists that do not move while others are added. Their memory blocks are kept over clear(); each
 /// new block is at least as large as all earlier blocks together.
 template <class T>

@@ -59,7 +59,7 @@ index_t next_cut(const ordered_graph& g, index_t from, index_t width) {
 // the first vertex of the subtrees of its vertices.
 void find_subtrees(const ordered_graph& g, panel_tree& out, int threads) {
   const auto begin = g.subtree_begin();
-  out.first.resize(at(out.panels()));
+  resize_to_write(out.first, at(out.panels()));
   parallel_ranges<index_t>(threads, out.panels(), 256, [&](int, index_t from, index_t to) {
     for (index_t j = from; j < to; ++j) {
       index_t& q = out.parent[at(j)];
@@ -99,7 +99,7 @@ void cut_panels(const ordered_graph& g, int width, panel_tree& out, int threads)
     out.parent.insert(out.parent.end(), c.outer.begin(), c.outer.end());
   }
   out.begin.push_back(n);
-  out.panel_of.resize(at(n));
+  resize_to_write(out.panel_of, at(n));
   parallel_ranges<index_t>(threads, out.panels(), 256, [&](int, index_t begin, index_t end) {
     for (index_t j = begin; j < end; ++j) {
       std::fill(out.panel_of.begin() + out.begin[at(j)],

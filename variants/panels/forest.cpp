@@ -44,7 +44,7 @@ void ordered_graph::build(const pattern_view& a, int threads) {
   rows_.ptr = a.row_ptr;
   rows_.idx = a.col_idx;
   order.clear();
-  rows_.diagonal.resize(at(n));
+  resize_to_write(rows_.diagonal, at(n));
   symmetric_ = find_symmetry(threads);
   if (build_postordered_tree(threads)) return;
   subtree_begin_.clear();
@@ -58,9 +58,9 @@ void ordered_graph::build(const pattern_view& a, int threads) {
 // neighbour before u, or u.
 bool ordered_graph::find_symmetry(int threads) {
   const std::vector<index_t> first = row_ranges(threads);
-  next_.resize(at(n));
-  least_.resize(at(n));
-  last_.resize(at(n));
+  resize_to_write(next_, at(n));
+  resize_to_write(least_, at(n));
+  resize_to_write(last_, at(n));
   mirror_images<true> images(rows_.ptr, rows_.idx, next_, first);
   // relaxed: a hint while threads run; the verdict is read after they have joined.
   std::atomic<bool> differs{false};
@@ -104,9 +104,9 @@ offset_t ordered_graph::mirrored_entries(mirror_images<true>& images, std::size_
 // in column j, or j.
 ordered_graph::buckets ordered_graph::scan_rows(int threads) {
   buckets b = plan_buckets(threads);
-  least_.resize(at(n));
-  last_.resize(at(n));
-  inner_.ptr.resize(at(n) + 1);
+  resize_to_write(least_, at(n));
+  resize_to_write(last_, at(n));
+  resize_to_write(inner_.ptr, at(n) + 1);
   parallel_parts(threads, [&](int t) {
     const index_t begin = b.first[at(t)];
     const index_t end = b.first[at(t) + 1];
@@ -168,8 +168,8 @@ std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
   constexpr offset_t apart = 128 / sizeof(entry);
   inner_.entries.resize(at(place.back() + threads * apart + 1));
   entries_.resize(at(b.begin.back()));
-  next_.resize(at(n));
-  work_.resize(at(n));
+  resize_to_write(next_, at(n));
+  resize_to_write(work_, at(n));
   if (far_.size() < at(threads)) far_.resize(at(threads));
   std::vector<std::span<const index_t>> found(at(threads));
   parallel_parts(threads, [&](int t) {
@@ -265,7 +265,7 @@ void ordered_graph::place_buckets(buckets& b) {
 // Transposes the entries that are in their buckets.
 void ordered_graph::transpose_buckets(const buckets& b, int threads, half_columns& out) {
   const offset_t total = b.begin.back();
-  out.ptr.resize(total == 0 ? 0 : at(n) + 1);
+  resize_to_write(out.ptr, total == 0 ? 0 : at(n) + 1);
   if (total == 0) return;
   out.ptr[at(n)] = total;
   out.entries.resize(at(total));
@@ -348,9 +348,9 @@ bool ordered_graph::build_postordered_tree(int threads) {
 
 // The threads find the nearest parents inside chunks; one thread then those in later chunks.
 void ordered_graph::find_nearest_parents(int threads) {
-  parent.resize(at(n));
-  subtree_begin_.resize(at(n));
-  work_.resize(at(n));
+  resize_to_write(parent, at(n));
+  resize_to_write(subtree_begin_, at(n));
+  resize_to_write(work_, at(n));
   const int count = n < 4 * rows_at_a_time ? 1 : threads;
   std::vector<chunk> chunks(at(count));
   for (int c = 0; c < count; ++c) {

@@ -170,7 +170,7 @@ bool position_builder::build(const ordered_graph& g, panel_set& s, offset_t limi
   const index_t panels = s.panels();
   threads = std::max(1, useful_threads(threads, panels));
   workers_.resize(at(threads));
-  s.position_begin.resize(at(panels) + 1);
+  resize_to_write(s.position_begin, at(panels) + 1);
   s.position_begin[0] = 0;
   s.blocks.resize(at(panels));
   s.masks.resize(at(panels));

@@ -31,8 +31,8 @@ void row_counter::start(const ordered_graph& g, const panel_set& s, const subtre
                         std::vector<index_t>& u_row_counts) {
   g_ = &g;
   s_ = &s;
-  l_row_counts.resize(at(g.n));
-  u_row_counts.resize(at(g.n));
+  resize_to_write(l_row_counts, at(g.n));
+  resize_to_write(u_row_counts, at(g.n));
   l_counts_ = l_row_counts.data();
   u_counts_ = u_row_counts.data();
   threads_ = threads;
