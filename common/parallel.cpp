@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -261,6 +262,9 @@ void thread_team::start(std::size_t threads) {
 
 void thread_team::call(int threads, who which, void (*body)(void*, int), void* what) {
   shared& s = *shared_;
+  // More threads than processors would only interrupt each other.
+  const int processors = CPU_COUNT(&s.processors);
+  if (which == who::ready && processors > 0) threads = std::min(threads, processors);
   const std::uint64_t call = s.next_call(threads, which);
   s.unfinished.store(threads - 1, std::memory_order_relaxed);
   s.body = body;
