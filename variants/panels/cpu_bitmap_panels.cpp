@@ -23,9 +23,9 @@
 // Cost, with P positions in B blocks: O(nnz log n) for 1; O(P + B + nnz) words for 3 and 5; in 4
 // one closure of two words per position (usually 1 to 3 rounds) and about one OR of two words per
 // position. Memory: 16 (P + B) bytes, 55 n, and 8 per entry of A below the diagonal unless A is
-// symmetric; several threads add 16 bytes per panel and 8 per vertex above the small subtrees each.
-// P is the sum of |F_J|, about |chol(A + A^T)| / 64 where that is dense; B is about P / 12 in
-// nested dissection.
+// symmetric; several threads add 8 n, and each 16 bytes per panel and 8 per vertex above the small
+// subtrees. P is the sum of |F_J|, about |chol(A + A^T)| / 64 where that is dense; B is about P /
+// 12 in nested dissection.
 //
 // Row search: if P + B passes 2^18 + 16 nnz(A), a row search of bounded length runs first
 // (gilbert_peierls.hpp); if P + B passes the limit of memory_budget_mb, an unbounded one.
@@ -165,8 +165,9 @@ class cpu_bitmap_panels final : public variant, public gives_masks {
     settings_ = settings;
     rows_.prepare(a, settings);
     limit_ = settings.options.integer("memory_budget_mb") * (1 << 20) / bytes_per_item;
-    context.predicted_bytes["vertex_arrays"] =
-        offset_t{a.n_rows} * 55 + a.nnz() * (settings.threads > 1 ? 8 : 4);
+    context.predicted_bytes["vertex_arrays"] = settings.threads > 1
+                                                   ? offset_t{a.n_rows} * 63 + a.nnz() * 8
+                                                   : offset_t{a.n_rows} * 55 + a.nnz() * 4;
   }
 
   void run(run_context& context) override {
