@@ -170,17 +170,18 @@ std::vector<index_t> ordered_graph::transpose_scanned(buckets& b, int threads) {
   entries_.resize(at(b.begin.back()));
   resize_to_write(next_, at(n));
   resize_to_write(work_, at(n));
-  if (far_.size() < at(threads)) far_.resize(at(threads));
+  const int tables = threads > 1 ? threads : 0;  // no row is outside the range of a single thread
+  if (far_.size() < at(tables)) far_.resize(at(tables));
   std::vector<std::span<const index_t>> found(at(threads));
   parallel_parts(threads, [&](int t) {
-    far_[at(t)].clear();
+    if (t < tables) far_[at(t)].clear();
     found[at(t)] = transpose_scanned(b, t, place[at(t)], place.back() + (t + 1) * apart);
   });
   transpose_buckets(b, threads, outer_);
   std::vector<index_t> all;
   for (const std::span<const index_t> some : found) {
     std::ranges::copy_if(some, std::back_inserter(all), [&](index_t v) {
-      return std::all_of(far_.begin(), far_.begin() + threads,
+      return std::all_of(far_.begin(), far_.begin() + tables,
                          [&](far_columns& f) { return is_doubtful(v, f.last_row(parent[at(v)])); });
     });
   }
@@ -244,7 +245,8 @@ std::vector<index_t> ordered_graph::row_ranges(int threads) const {
 // Each thread puts the entries of its rows into buckets of consecutive columns, in row order; then
 // every bucket is transposed by itself.
 ordered_graph::buckets ordered_graph::plan_buckets(int threads) const {
-  const int shift = std::max(0, static_cast<int>(std::bit_width(at(n))) - bucket_bits);
+  const int bits = threads > 1 ? bucket_bits : 0;
+  const int shift = std::max(0, static_cast<int>(std::bit_width(at(n))) - bits);
   return {.shift = shift,
           .first = row_ranges(threads),
           .next = {at(threads), std::vector<offset_t>((at(n) >> shift) + 1, 0)},
