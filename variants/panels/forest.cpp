@@ -127,12 +127,13 @@ void ordered_graph::scan_rows(index_t begin, index_t end, offset_t* others, int 
   const index_t* const idx = rows_.idx.data();
   index_t* const least = least_.data();
   offset_t* const length = inner_.ptr.data() + 1;
+  const bool alone = end - begin == n;
   for (index_t i = begin; i < end; ++i) {
     offset_t from = rows_.ptr[at(i)];
     offset_t to = rows_.ptr[at(i) + 1];
     least[i] = std::min(least[i], idx[from]);
-    for (; idx[from] < begin; ++from) ++others[idx[from] >> shift];
-    for (; idx[to - 1] >= end; --to) {
+    for (; !alone && idx[from] < begin; ++from) ++others[idx[from] >> shift];
+    for (; !alone && idx[to - 1] >= end; --to) {
       // relaxed: minima are read after all threads have joined.
       std::atomic_ref<index_t> first(last_[at(idx[to - 1])]);
       index_t old = first.load(std::memory_order_relaxed);
@@ -207,10 +208,11 @@ std::span<const index_t> ordered_graph::transpose_scanned(buckets& b, int t, off
   offset_t* const others = b.next[at(t)].data();
   std::size_t doubtful = 0;
   index_t* const doubts = work_.data() + begin;
+  const bool alone = end - begin == n;
   for (index_t i = begin; i < end; ++i) {
     offset_t from = rows_.ptr[at(i)];
     offset_t to = rows_.ptr[at(i) + 1];
-    for (; idx[from] < begin; ++from) {
+    for (; !alone && idx[from] < begin; ++from) {
       entries_[at(others[idx[from] >> b.shift]++)] = {.row = i, .column = idx[from]};
     }
     for (; idx[to - 1] >= end; --to)
