@@ -104,17 +104,53 @@ void give_counts(const analysis_options& options, const updating& u, analysis& o
   out.flops = tree.operations;
 }
 
+namespace {
+
+bool may_adapt(const updating& u, const analysis_options& options, index_t n) {
+  return u.last && u.last->method == options.order && u.last->match == options.match &&
+         u.last->device == options.device && (!u.previous.empty() || u.last->rows.n_rows == n);
+}
+
+// Sets u.next->tree, touched and allowance by those of u.last. `s`: the pattern of A + A^T.
+order_update adapt_order(
+    const pattern_view& a, const pattern_view& s, int threads, updating& u,
+    const std::function<std::vector<index_t>(const pattern_view&)>& new_order) {
+  const update_history& last = *u.last;
+  update_history& next = *u.next;
+  const index_t n = a.n_rows;
+  const auto changed = changed_rows(a, last.rows, u.previous, threads);
+  repaired r = repaired_order(s, last.tree, u.previous, changed,
+                              threads > 1 ? piece_of_tree(n, threads) : 0);
+  // The changed rows of an unsymmetric pattern do not show both ends of an edge.
+  if (!next.symmetric || !last.symmetric) r.subtrees.kept.clear();
+  next.tree = tree_of_order(s, std::move(r.order), std::move(r.subtrees), threads);
+  next.touched = touched_vertices(last.touched, u.previous, changed, n);
+  next.allowance = last.allowance;
+  order_update done{r.moved.empty() ? order_change::kept : order_change::moved,
+                    static_cast<std::int64_t>(changed.size()),
+                    static_cast<std::int64_t>(r.moved.size()), 0};
+  if (next.allowance.admits(done.rows_changed, next.tree.operations)) return done;
+  if (next.allowance.may_put_off()) {
+    done.vertices_reordered = reorder_subtrees(s, new_order, threads, next);
+    if (done.vertices_reordered > 0) done.kind = order_change::reordered;
+    if (done.vertices_reordered > 0 && next.allowance.put_off(next.tree.operations)) return done;
+  }
+  ordered_tree anew = tree_of_order(s, new_order(a), {}, threads);
+  done.compared = true;
+  if (next.allowance.compare(next.tree.operations, anew.operations)) return done;
+  next.tree = std::move(anew);
+  next.touched.assign(at(n), false);
+  return {order_change::new_order, done.rows_changed, 0, n, true};
+}
+
+}  // namespace
+
 order_update update_order(
     const pattern_view& a, const analysis_options& options, updating& u,
     const std::function<std::vector<index_t>(const pattern_view&)>& new_order) {
   const index_t n = a.n_rows;
   const int threads = host_threads(options);
-  if (u.last && !u.previous.empty()) {
-    check_previous(u.previous, n, u.last->rows.n_rows);
-  }
-  const bool adapts = u.last && u.last->method == options.order && u.last->match == options.match &&
-                      u.last->device == options.device &&
-                      (!u.previous.empty() || u.last->rows.n_rows == n);
+  if (u.last && !u.previous.empty()) check_previous(u.previous, n, u.last->rows.n_rows);
   update_history& next = u.next.emplace();
   next.method = options.order;
   next.match = options.match;
@@ -127,31 +163,7 @@ order_update update_order(
   next.symmetric = is_symmetric(a, threads);
   if (!next.symmetric) s = sum = symmetrized(a, diagonal::drop, threads);
   u.counts = next.symmetric && wants_counts_alone(options);
-  if (adapts) {
-    const auto changed = changed_rows(a, u.last->rows, u.previous, threads);
-    repaired r = repaired_order(s, u.last->tree, u.previous, changed,
-                                threads > 1 ? piece_of_tree(n, threads) : 0);
-    // The changed rows of an unsymmetric pattern do not show both ends of an edge.
-    if (!next.symmetric || !u.last->symmetric) r.subtrees.kept.clear();
-    next.tree = tree_of_order(s, std::move(r.order), std::move(r.subtrees), threads);
-    next.allowance = u.last->allowance;
-    order_update done{r.moved.empty() ? order_change::kept : order_change::moved,
-                      static_cast<std::int64_t>(changed.size()),
-                      static_cast<std::int64_t>(r.moved.size()), 0};
-    next.touched = touched_vertices(u.last->touched, u.previous, changed, n);
-    if (next.allowance.admits(done.rows_changed, next.tree.operations)) return done;
-    if (next.allowance.may_put_off()) {
-      done.vertices_reordered = reorder_subtrees(s, new_order, threads, next);
-      if (done.vertices_reordered > 0) done.kind = order_change::reordered;
-      if (done.vertices_reordered > 0 && next.allowance.put_off(next.tree.operations)) return done;
-    }
-    ordered_tree anew = tree_of_order(s, new_order(a), {}, threads);
-    done.compared = true;
-    if (next.allowance.compare(next.tree.operations, anew.operations)) return done;
-    next.tree = std::move(anew);
-    next.touched.assign(at(n), false);
-    return {order_change::new_order, done.rows_changed, 0, n, true};
-  }
+  if (may_adapt(u, options, n)) return adapt_order(a, s, threads, u, new_order);
   next.tree = tree_of_order(s, new_order(a), {}, threads);
   next.touched.assign(at(n), false);
   next.allowance = {n, next.tree.operations};
