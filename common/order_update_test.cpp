@@ -19,10 +19,10 @@ using namespace gsofa;
 
 namespace {
 
-using bits = std::vector<std::vector<char>>;
+using edge_table = std::vector<std::vector<char>>;
 
-bits random_edges(random_source& random, index_t n, double density) {
-  bits m(at(n), std::vector<char>(at(n), 0));
+edge_table random_edges(random_source& random, index_t n, double density) {
+  edge_table m(at(n), std::vector<char>(at(n), 0));
   for (index_t i = 0; i < n; ++i) {
     for (index_t j = 0; j < i; ++j) {
       m[at(i)][at(j)] = m[at(j)][at(i)] = random.chance(probability(density)) ? 1 : 0;
@@ -31,7 +31,7 @@ bits random_edges(random_source& random, index_t n, double density) {
   return m;
 }
 
-pattern pattern_of_edges(const bits& m) {
+pattern pattern_of_edges(const edge_table& m) {
   const auto n = static_cast<index_t>(m.size());
   triplets t{n, n, {}, {}};
   for (index_t i = 0; i < n; ++i) {
@@ -44,7 +44,7 @@ pattern pattern_of_edges(const bits& m) {
   return from_triplets(t, duplicates::reject);
 }
 
-std::vector<index_t> shuffled(random_source& random, index_t n) {
+std::vector<index_t> shuffled_vertices(random_source& random, index_t n) {
   std::vector<index_t> order = identity_order(n);
   for (std::size_t k = order.size(); k > 1; --k) {
     std::swap(order[k - 1], order[at(random.between(0, static_cast<std::int64_t>(k) - 1))]);
@@ -53,8 +53,8 @@ std::vector<index_t> shuffled(random_source& random, index_t n) {
 }
 
 // related[u][v]: one of both is the other or its ancestor.
-bits related_vertices(const ordered_tree& t) {
-  bits related(t.order.size(), std::vector<char>(t.order.size(), 0));
+edge_table related_vertices(const ordered_tree& t) {
+  edge_table related(t.order.size(), std::vector<char>(t.order.size(), 0));
   for (std::size_t p = 0; p < t.order.size(); ++p) {
     for (index_t q = static_cast<index_t>(p); q != -1; q = t.parent[at(q)]) {
       related[at(t.order[p])][at(t.order[at(q)])] = related[at(t.order[at(q)])][at(t.order[p])] = 1;
@@ -69,14 +69,14 @@ TEST_CASE("rows that differ are found under any numbering") {
   random_source random(10);
   for (int trial = 0; trial < 200; ++trial) {
     const auto n = static_cast<index_t>(random.between(1, 20));
-    bits before = random_edges(random, n, 0.2);
+    edge_table before = random_edges(random, n, 0.2);
     const pattern first = pattern_of_edges(before);
-    std::vector<index_t> previous = shuffled(random, n);
+    std::vector<index_t> previous = shuffled_vertices(random, n);
     // Some vertices go, others come.
     previous.resize(at(random.between(0, n)));
     for (auto k = random.between(0, 2); k > 0; --k) previous.push_back(-1);
     const std::size_t now = previous.size();
-    bits edges(now, std::vector<char>(now, 0));
+    edge_table edges(now, std::vector<char>(now, 0));
     std::vector<index_t> expected;
     for (std::size_t i = 0; i < now; ++i) {
       for (std::size_t j = 0; j < i; ++j) {
@@ -112,8 +112,9 @@ TEST_CASE("vertices that stay are related only if they were, whatever edges come
   std::size_t stayed = 0;
   for (int trial = 0; trial < 400; ++trial) {
     const auto n = static_cast<index_t>(random.between(1, 30));
-    bits edges = random_edges(random, n, random.chance(probability(0.5)) ? 0.06 : 0.12);
-    const ordered_tree before = tree_of_order(pattern_of_edges(edges), shuffled(random, n));
+    edge_table edges = random_edges(random, n, random.chance(probability(0.5)) ? 0.06 : 0.12);
+    const ordered_tree before =
+        tree_of_order(pattern_of_edges(edges), shuffled_vertices(random, n));
     std::vector<index_t> changed;
     for (int k = 0; k < 3; ++k) {
       const auto i = static_cast<index_t>(random.between(0, n - 1));
@@ -132,9 +133,9 @@ TEST_CASE("vertices that stay are related only if they were, whatever edges come
     std::vector<index_t> left = r.order;
     std::erase_if(left, [&](index_t v) { return has_moved[at(v)] != 0; });
     CHECK(left == stay);
-    const bits was = related_vertices(before);
+    const edge_table was = related_vertices(before);
     const ordered_tree after = tree_of_order(s, r.order);
-    const bits is = related_vertices(after);
+    const edge_table is = related_vertices(after);
     for (const index_t u : stay) {
       for (const index_t v : stay) {
         if (is[at(u)][at(v)] != 0) CHECK(was[at(u)][at(v)] != 0);
@@ -149,7 +150,7 @@ TEST_CASE("vertices that stay are related only if they were, whatever edges come
 
 TEST_CASE("one end of an edge between two branches moves before their common ancestor") {
   // Paths 0 - 1 - 2 - 6 and 3 - 4 - 5 - 6; 2 and 5 are the children of 6.
-  bits edges(7, std::vector<char>(7, 0));
+  edge_table edges(7, std::vector<char>(7, 0));
   const auto join = [&](std::size_t i, std::size_t j) { edges[i][j] = edges[j][i] = 1; };
   join(0, 1), join(1, 2), join(2, 6), join(3, 4), join(4, 5), join(5, 6);
   const ordered_tree before = tree_of_order(pattern_of_edges(edges), identity_order(7));
@@ -164,11 +165,11 @@ TEST_CASE("one end of an edge between two branches moves before their common anc
 
 TEST_CASE("new vertices start before a neighbour, removed ones leave no gap") {
   // A path 0 - 1 - 2 - 3 of which 1 goes and to which a new vertex between 0 and 2 comes.
-  bits edges(4, std::vector<char>(4, 0));
+  edge_table edges(4, std::vector<char>(4, 0));
   for (std::size_t k = 0; k < 3; ++k) edges[k][k + 1] = edges[k + 1][k] = 1;
   const ordered_tree before = tree_of_order(pattern_of_edges(edges), identity_order(4));
   // Now 0 is the new vertex, and 1, 2, 3 were 0, 2, 3; 4 is new and isolated.
-  bits now(5, std::vector<char>(5, 0));
+  edge_table now(5, std::vector<char>(5, 0));
   const auto join = [&](std::size_t i, std::size_t j) { now[i][j] = now[j][i] = 1; };
   join(0, 1), join(0, 2), join(2, 3);
   const repaired r =
@@ -180,7 +181,7 @@ TEST_CASE("new vertices start before a neighbour, removed ones leave no gap") {
 
 TEST_CASE("subtrees of which an eighth is marked are found, the largest ones") {
   // A root above two paths of 40 vertices and one of 100.
-  bits edges(181, std::vector<char>(181, 0));
+  edge_table edges(181, std::vector<char>(181, 0));
   const auto join = [&](std::size_t i, std::size_t j) { edges[i][j] = edges[j][i] = 1; };
   for (std::size_t k = 0; k < 180; ++k) {
     const bool is_end = k == 39 || k == 79 || k == 179;

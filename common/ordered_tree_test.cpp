@@ -17,7 +17,7 @@ using namespace gsofa;
 
 namespace {
 
-std::vector<index_t> random_order(random_source& random, index_t n) {
+std::vector<index_t> vertices_at_random(random_source& random, index_t n) {
   std::vector<index_t> order = identity_order(n);
   for (std::size_t k = order.size(); k > 1; --k) {
     std::swap(order[k - 1], order[at(random.between(0, static_cast<std::int64_t>(k) - 1))]);
@@ -40,7 +40,8 @@ std::vector<index_t> rows_by_climbing(const pattern& p, std::span<const index_t>
   return counts;
 }
 
-void check_tree(const pattern& s, const std::vector<index_t>& order, const ordered_tree& t) {
+void check_ordered_tree(const pattern& s, const std::vector<index_t>& order,
+                        const ordered_tree& t) {
   const pattern p = permute(s, t.order, t.order);
   const std::vector<index_t> parent = elimination_tree(p);
   CHECK(t.parent == parent);
@@ -70,8 +71,8 @@ TEST_CASE("the tree of an order is postordered and has the counts of that order"
       }
     }
     const pattern s = from_triplets(t, duplicates::merge);
-    const std::vector<index_t> order = random_order(random, n);
-    check_tree(s, order, tree_of_order(s, order));
+    const std::vector<index_t> order = vertices_at_random(random, n);
+    check_ordered_tree(s, order, tree_of_order(s, order));
   }
 }
 
@@ -83,10 +84,10 @@ TEST_CASE("several threads find the same tree, whatever ranges they take") {
     // Dissected by a postorder of the tree of a minimum degree order, and a random order.
     for (const std::string method : {"amf", "cpu_nested_dissection", "random"}) {
       CAPTURE(method);
-      const std::vector<index_t> order =
-          method == "random" ? random_order(random, s.n_rows) : compute_order(s, method, -1).order;
+      const std::vector<index_t> order = method == "random" ? vertices_at_random(random, s.n_rows)
+                                                            : compute_order(s, method, -1).order;
       const ordered_tree one = tree_of_order(s, order);
-      check_tree(s, order, one);
+      check_ordered_tree(s, order, one);
       std::vector<index_range> apart;  // the subtrees of one.order
       for (index_t j = s.n_rows - 1; j >= 0; --j) {
         index_t begin = j;
