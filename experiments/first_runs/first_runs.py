@@ -5,10 +5,11 @@
 
 A FILE is a matrix of the kind (real, finite elements, power grids, ...) beside those that the project has. Every row is an
 input and a way to count (panels, or tree where the pattern admits it):
-  cold_ms     the first run of a new process; the CUDA context exists
+  cold_ms     the first run of a new process; the CUDA context exists and kernels are loaded; median of three processes
   first_ms    the first run of the pattern in a process that has run another pattern; median of three processes, each with
               another order of the inputs
-  kernels_ms  time in which the device was busy during such a run (kernel_times.cpp; needs CUPTI, else the column is empty)
+  kernels_ms  time in which the device is busy during a run (kernel_times.cpp, mean of two runs that are not the first of their
+              process; needs CUPTI, else the column is empty)
 Needs a GPU and Python 3.11. Exit status: 0, 1 where a run failed, 2 for a wrong call.
 """
 import argparse
@@ -110,7 +111,7 @@ def measure(program, given):
             if counts == "tree" and not by_tree:
                 continue
             result, git = records[0]["result"], records[0]["git"]
-            cold = program.run([file], counts)[0]["samples_s"][0]
+            cold = statistics.median(program.run([file], counts)[0]["samples_s"][0] for _ in range(PROCESSES))
             rows.append({
                 "input": name, "kind": kind, "n": records[0]["matrix"]["n"], "nnz": records[0]["matrix"]["nnz"],
                 "entries": result["nnz_l"] + result["nnz_u"], "counts": counts, "cold_ms": f"{1e3 * cold:.4g}",

@@ -41,6 +41,7 @@ bool is_thin(const graph_shape& shape) { return shape.width < 16; }
 struct search_result {
   index_t last = 0;    // vertex
   index_t levels = 0;  // complete
+  offset_t vertices = 0;
 };
 search_result search(const pattern_view& g, index_t first, std::vector<std::uint8_t>& seen,
                      std::vector<index_t>& queue) {
@@ -59,6 +60,7 @@ search_result search(const pattern_view& g, index_t first, std::vector<std::uint
     }
   }
   r.last = queue.back();
+  r.vertices = static_cast<offset_t>(queue.size());
   return r;
 }
 
@@ -79,8 +81,10 @@ extent extent_of(const pattern_view& g) {
     if (seen[at(v)] != 0 || g.row(v).empty()) continue;
     const search_result first = search(g, v, seen, queue);
     for (const index_t u : queue) seen[at(u)] = 0;
-    levels += std::max(first.levels, search(g, first.last, seen, queue).levels);
-    vertices += static_cast<offset_t>(queue.size());
+    const search_result second = search(g, first.last, seen, queue);
+    const search_result& longer = first.levels > second.levels ? first : second;
+    levels += longer.levels;
+    vertices += longer.vertices;
   }
   const auto visited = static_cast<double>(vertices);
   return {levels == 0 ? 0 : visited / static_cast<double>(levels), visited};

@@ -128,8 +128,7 @@ GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far, un
 }
 
 /// Updates the targets of the active warps by a factored panel. The warps of the worker divide the
-/// pieces of 32 * unroll positions of one target. Returns the number of pairs of a position and a
-/// target.
+/// pieces of 32 * unroll positions of one target.
 ///
 /// Positions before the vertices of a target have nothing for the target. sweep() divides positions
 /// instead, and updates one target after another by each position: if the panel has fewer positions
@@ -138,11 +137,10 @@ GSOFA_DEVICE void update_target(const current_panel& c, const far_state& far, un
 /// Before: a wide barrier orders the stores of the masks, a barrier of the block the routes and the
 /// places.
 template <tier Tier>
-GSOFA_DEVICE offset_t sweep_pairs(const current_panel& c, std::uint32_t active) {
+GSOFA_DEVICE void sweep_pairs(const current_panel& c, std::uint32_t active) {
   using team = worker<Tier>;
   constexpr index_t piece = 32 * team::unroll;
   far_state& far = c.s.far(team::warps());
-  offset_t pairs = 0;
   index_t k = team::wide_warp();
   for (; active != 0; active &= active - 1) {
     const unsigned warp = simt::lowest_bit(active);
@@ -154,9 +152,7 @@ GSOFA_DEVICE offset_t sweep_pairs(const current_panel& c, std::uint32_t active) 
                           routes.begin + k * piece + static_cast<index_t>(lane_index()));
     }
     k -= pieces;
-    pairs += positions;
   }
-  return pairs;
 }
 
 }  // namespace gsofa::panels::elimination

@@ -49,7 +49,7 @@ panel_range wave_places::begin(index_t k, const matrix_view& a, const panel_arra
   copy_to_device(places_.data(), wave.place.data(), count);
   write_positions(p, fresh_panels{count, fresh_.data(), places_.data()});
   set_masks_of_wave(a, p, wave.panels.begin);
-  // Tickets and lists belong to one wave; the work of update rounds accumulates over all waves.
+  // Tickets and lists belong to one wave.
   if (k > 0) fill_bytes(p.control(), 0, elimination_control::words);
   return wave.panels;
 }
