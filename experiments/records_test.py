@@ -346,7 +346,7 @@ class CommittedRecords(unittest.TestCase):
 
     def test_digest_of_bcsstk18_computed_again(self):
         recorded = [(w, r) for w, r in self.records
-                    if r.get("kind") != "order" and r["matrix"]["name"] == "bcsstk18" and "digest" in r["result"]]
+                    if "kind" not in r and r["matrix"]["name"] == "bcsstk18" and "digest" in r["result"]]
         if not recorded:
             self.skipTest("no record of bcsstk18")
         if not GSOFA:

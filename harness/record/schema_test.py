@@ -110,7 +110,7 @@ class Validation(unittest.TestCase):
             error = next(self.validator.iter_errors(record), None)
             self.assertIsNone(error, error and f"{place}: {error.json_path}: {error.message}")
             kinds.add(record.get("kind", "run"))
-        self.assertEqual(kinds, {"run", "order"})
+        self.assertEqual(kinds, {"run", "order", "sequence"})
 
     def test_faults_are_found(self):
         for good in (committed.GOOD, committed.GOOD_ORDER):
