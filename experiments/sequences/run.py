@@ -21,14 +21,14 @@ except ImportError as e:
 
 
 def files_of(sources):
-    """The files themselves, and all sequences of the folders, by name."""
-    found = []
+    """The files themselves, and all sequences of the folders, by name; of files with the same name the first."""
+    found = {}
     for source in sources:
         inside = sorted(source.glob(f"*{sequence.SUFFIX}")) if source.is_dir() else [source]
         if not inside:
             sys.exit(f"run.py: {source}: no sequence (*{sequence.SUFFIX})")
-        found += inside
-    return found
+        found = {file.name: file for file in inside} | found
+    return list(found.values())
 
 
 def feed(patterns, stream):
