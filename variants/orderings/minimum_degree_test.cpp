@@ -19,7 +19,7 @@ using namespace gsofa::orders;
 namespace {
 
 // The graph as sets of neighbours: elimination by the definition.
-struct graph {
+struct neighbour_sets {
   std::vector<std::set<index_t>> row;
   std::vector<index_t> weight{};
   std::vector<std::uint8_t> halo{};
@@ -54,31 +54,31 @@ struct graph {
   }
 };
 
-graph empty(index_t n) { return {.row = std::vector<std::set<index_t>>(at(n))}; }
+neighbour_sets empty(index_t n) { return {.row = std::vector<std::set<index_t>>(at(n))}; }
 
-graph random_graph(index_t n, index_t edges, std::mt19937& random) {
-  graph g = empty(n);
+neighbour_sets random_graph(index_t n, index_t edges, std::mt19937& random) {
+  neighbour_sets g = empty(n);
   std::uniform_int_distribution<index_t> vertex(0, n - 1);
   for (index_t k = 0; k < edges; ++k) g.join(vertex(random), vertex(random));
   return g;
 }
 
-graph path(index_t n) {
-  graph g = empty(n);
+neighbour_sets path(index_t n) {
+  neighbour_sets g = empty(n);
   for (index_t v = 1; v < n; ++v) g.join(v - 1, v);
   return g;
 }
 
-graph clique(index_t n) {
-  graph g = empty(n);
+neighbour_sets clique(index_t n) {
+  neighbour_sets g = empty(n);
   for (index_t v = 1; v < n; ++v) {
     for (index_t u = 0; u < v; ++u) g.join(u, v);
   }
   return g;
 }
 
-graph grid(index_t side) {
-  graph g = empty(side * side);
+neighbour_sets grid(index_t side) {
+  neighbour_sets g = empty(side * side);
   for (index_t v = 0; v < side * side; ++v) {
     if (v % side != 0) g.join(v, v - 1);
     if (v >= side) g.join(v, v - side);
@@ -86,7 +86,7 @@ graph grid(index_t side) {
   return g;
 }
 
-std::vector<index_t> order_of(const graph& g, minimum_degree_settings settings = {}) {
+std::vector<index_t> order_of(const neighbour_sets& g, minimum_degree_settings settings = {}) {
   std::vector<offset_t> begin{0};
   std::vector<index_t> adj;
   for (const auto& row : g.row) {
@@ -96,7 +96,7 @@ std::vector<index_t> order_of(const graph& g, minimum_degree_settings settings =
   return minimum_degree({.begin = begin, .adj = adj, .weight = g.weight, .halo = g.halo}, settings);
 }
 
-bool holds_all_outside_halo(const graph& g, std::vector<index_t> order) {
+bool holds_all_outside_halo(const neighbour_sets& g, std::vector<index_t> order) {
   std::vector<index_t> expected;
   for (index_t v = 0; v < g.n(); ++v) {
     if (!g.in_halo(v)) expected.push_back(v);
@@ -105,14 +105,14 @@ bool holds_all_outside_halo(const graph& g, std::vector<index_t> order) {
   return order == expected;
 }
 
-offset_t fill_of(graph g, const std::vector<index_t>& order) {
+offset_t fill_of(neighbour_sets g, const std::vector<index_t>& order) {
   offset_t fill = 0;
   for (const index_t v : order) fill += g.eliminate(v);
   return fill;
 }
 
 // Fill of the order that always eliminates a vertex of least degree, the smallest number first.
-offset_t greedy_fill(graph g) {
+offset_t greedy_fill(neighbour_sets g) {
   offset_t fill = 0;
   std::set<index_t> left;
   for (index_t v = 0; v < g.n(); ++v) left.insert(v);
@@ -129,15 +129,15 @@ const pivot_score both[] = {pivot_score::degree, pivot_score::fill};
 }  // namespace
 
 TEST_CASE("minimum_degree: special graphs are ordered completely") {
-  graph star = empty(400);  // the centre is a dense row
+  neighbour_sets star = empty(400);  // the centre is a dense row
   for (index_t v = 1; v < 400; ++v) star.join(0, v);
-  graph parts = empty(60);
+  neighbour_sets parts = empty(60);
   for (index_t v = 1; v < 20; ++v) parts.join(v - 1, v);
   for (index_t v = 40; v < 60; ++v) parts.join(v, 40 + (v + 1) % 20);
-  graph arrow = path(500);
+  neighbour_sets arrow = path(500);
   for (index_t v = 0; v < 500; ++v) arrow.join(250, v);
-  for (const graph& g : {empty(0), empty(1), empty(30), path(2), path(90), clique(2), clique(40),
-                         star, parts, arrow, grid(13)}) {
+  for (const neighbour_sets& g : {empty(0), empty(1), empty(30), path(2), path(90), clique(2),
+                                  clique(40), star, parts, arrow, grid(13)}) {
     CAPTURE(g.n());
     for (const pivot_score score : both) {
       const std::vector<index_t> order = order_of(g, {.score = score});
@@ -153,11 +153,11 @@ TEST_CASE("minimum_degree: special graphs are ordered completely") {
 TEST_CASE("minimum_degree: trees have no fill, and cycles one edge less than three per vertex") {
   std::mt19937 random(3);
   for (index_t n = 2; n < 200; n += 7) {
-    graph tree = empty(n);
+    neighbour_sets tree = empty(n);
     for (index_t v = 1; v < n; ++v) {
       tree.join(v, std::uniform_int_distribution<index_t>(0, v - 1)(random));
     }
-    graph cycle = path(n + 2);
+    neighbour_sets cycle = path(n + 2);
     cycle.join(0, n + 1);
     for (const pivot_score score : both) {
       CHECK(fill_of(tree, order_of(tree, {.score = score})) == 0);
@@ -174,11 +174,11 @@ TEST_CASE("minimum_degree: bounds hold, and the fill is that of exact minimum de
     offset_t exact = 0;
     for (int trial = 0; trial < 300; ++trial) {
       const index_t n = 2 + trial % 40;
-      const graph g = random_graph(n, n * (1 + trial % 3), random);
+      const neighbour_sets g = random_graph(n, n * (1 + trial % 3), random);
       std::vector<index_t> bounds;
       const std::vector<index_t> order = order_of(g, {.score = score, .degree_bounds = &bounds});
       REQUIRE(holds_all_outside_halo(g, order));
-      graph left = g;
+      neighbour_sets left = g;
       for (const index_t v : order) {
         if (bounds[at(v)] >= 0) CHECK(bounds[at(v)] >= left.degree(v));
         left.eliminate(v);
@@ -195,7 +195,7 @@ TEST_CASE(
     "minimum_degree: the first vertex of a graph with weights has the least weight around it") {
   std::mt19937 random(5);
   for (int trial = 0; trial < 100; ++trial) {
-    graph g = random_graph(12, 30, random);
+    neighbour_sets g = random_graph(12, 30, random);
     g.weight.resize(12);
     for (index_t& w : g.weight) w = std::uniform_int_distribution<index_t>(1, 50)(random);
     std::vector<index_t> bounds;
@@ -206,7 +206,7 @@ TEST_CASE(
     for (index_t v = 1; v < 12; ++v) least = std::min(least, g.degree(v));
     // Some step, the first one, selected a vertex of that degree.
     CHECK(std::ranges::count(bounds, static_cast<index_t>(least)) > 0);
-    graph left = g;
+    neighbour_sets left = g;
     for (const index_t v : order) {
       if (bounds[at(v)] >= 0) CHECK(bounds[at(v)] >= left.degree(v));
       left.eliminate(v);
@@ -221,9 +221,9 @@ TEST_CASE("minimum_degree: weights give orders as good as copies of the vertices
     offset_t of_weights = 0;
     offset_t of_copies = 0;
     for (int trial = 0; trial < 100; ++trial) {
-      graph heavy = random_graph(15, 30, random);
+      neighbour_sets heavy = random_graph(15, 30, random);
       std::vector<std::vector<index_t>> copies(15);
-      graph wide = empty(0);
+      neighbour_sets wide = empty(0);
       for (auto& copy : copies) {
         copy.resize(at(std::uniform_int_distribution<index_t>(1, 6)(random)));
         heavy.weight.push_back(static_cast<index_t>(copy.size()));
@@ -248,14 +248,14 @@ TEST_CASE("minimum_degree: weights give orders as good as copies of the vertices
     }
     CHECK(of_weights <= of_copies + of_copies / 50);
   }
-  graph heavy = path(2);
+  neighbour_sets heavy = path(2);
   heavy.weight = {2147483647, 1};
   CHECK_THROWS_AS(order_of(heavy), overflow_error);
 }
 
 TEST_CASE("minimum_degree: the halo is never eliminated and repels") {
   // Vertex 0 has three neighbours in the halo, the other vertices of the path have none.
-  graph g = path(5);
+  neighbour_sets g = path(5);
   for (index_t h = 5; h < 8; ++h) {
     g.row.emplace_back();
     g.join(0, h);
@@ -273,7 +273,7 @@ TEST_CASE("minimum_degree: the halo is never eliminated and repels") {
   offset_t with = 0;
   offset_t without = 0;
   for (int trial = 0; trial < 200; ++trial) {
-    graph r = random_graph(40, 80, random);
+    neighbour_sets r = random_graph(40, 80, random);
     r.halo.resize(40);
     for (index_t v = 28; v < 40; ++v) r.halo[at(v)] = 1;
     std::vector<index_t> bounds;
@@ -281,17 +281,17 @@ TEST_CASE("minimum_degree: the halo is never eliminated and repels") {
         order_of(r, {.score = both[trial % 2], .degree_bounds = &bounds});
     REQUIRE(holds_all_outside_halo(r, order));
     // Edges inside the halo change nothing.
-    graph apart = r;
+    neighbour_sets apart = r;
     for (index_t v = 28; v < 40; ++v) {
       std::erase_if(apart.row[at(v)], [](index_t u) { return u >= 28; });
     }
     CHECK(order_of(apart, {.score = both[trial % 2]}) == order);
-    graph left = r;
+    neighbour_sets left = r;
     for (const index_t v : order) {
       if (bounds[at(v)] >= 0) CHECK(bounds[at(v)] >= left.degree(v));
       left.eliminate(v);
     }
-    graph inner = r;
+    neighbour_sets inner = r;
     for (index_t v = 28; v < 40; ++v) {
       for (const index_t u : std::exchange(inner.row[at(v)], {})) inner.row[at(u)].erase(v);
     }
@@ -306,7 +306,7 @@ TEST_CASE("minimum_degree: the halo is never eliminated and repels") {
 TEST_CASE("minimum_degree: long lists are moved when the workspace is full") {
   std::mt19937 random(23);
   for (const pivot_score score : both) {
-    const graph g = random_graph(400, 1200, random);
+    const neighbour_sets g = random_graph(400, 1200, random);
     const std::vector<index_t> order = order_of(g, {.score = score});
     CHECK(holds_all_outside_halo(g, order));
     const offset_t exact = greedy_fill(g);
@@ -315,7 +315,7 @@ TEST_CASE("minimum_degree: long lists are moved when the workspace is full") {
 }
 
 TEST_CASE("minimum_degree: less fill by the score fill than by the degree on grids") {
-  const graph g = grid(40);
+  const neighbour_sets g = grid(40);
   CHECK(fill_of(g, order_of(g, {.score = pivot_score::fill})) <
         fill_of(g, order_of(g, {.score = pivot_score::degree})));
 }

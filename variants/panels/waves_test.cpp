@@ -12,13 +12,13 @@ using namespace gsofa::panels;
 
 namespace {
 
-struct panel_tree {
+struct wave_tree {
   std::vector<index_t> lengths, parent;
 };
 
 // A random forest, children before parents and subtrees contiguous.
-panel_tree random_tree(random_source& random, index_t panels) {
-  panel_tree t;
+wave_tree random_tree(random_source& random, index_t panels) {
+  wave_tree t;
   std::vector<index_t> roots;
   for (index_t j = 0; j < panels; ++j) {
     t.lengths.push_back(static_cast<index_t>(random.between(1, 20)));
@@ -34,7 +34,7 @@ panel_tree random_tree(random_source& random, index_t panels) {
 }
 
 // Replays a plan; returns the first fault, or "".
-std::string fault(const panel_tree& t, const std::vector<panel_wave>& waves, offset_t room) {
+std::string fault(const wave_tree& t, const std::vector<panel_wave>& waves, offset_t room) {
   std::map<index_t, offset_t> held;  // place of each panel that has one
   index_t begin = 0;
   for (const panel_wave& w : waves) {
@@ -68,7 +68,7 @@ TEST_CASE("every wave holds its panels and their ancestors in places of their ow
   int planned = 0;
   int several = 0;
   for (int k = 0; k < 400; ++k) {
-    const panel_tree t = random_tree(random, static_cast<index_t>(random.between(1, 60)));
+    const wave_tree t = random_tree(random, static_cast<index_t>(random.between(1, 60)));
     offset_t all = 0;
     for (const index_t length : t.lengths) all += length;
     const offset_t least = longest_path(t.lengths, t.parent);
