@@ -388,7 +388,7 @@ TEST_CASE("a profile is cancelled in every stage, and is complete where it is no
   for (const auto last : {analysis_stage::check, analysis_stage::analyze}) {
     options.progress = [&](const analysis_progress& p) { return p.stage < last; };
     try {
-      (void)profile(view_of(reference::testing::five_point_grid(200)), 5, options);
+      (void)profile(view_of(reference::testing::five_point_grid(600)), 5, options);
       FAIL("nothing was thrown");
     } catch (const analysis_error& e) {
       CHECK(e.kind() == failure::cancelled);
