@@ -61,23 +61,32 @@ namespace {
 // Smaller subtrees are not worth a search for their edges.
 constexpr index_t least_kept = 8;
 
-// The places of an earlier tree. Place n is a root above all trees of the forest.
+// The places of an earlier tree. Place n is a root above all trees of the forest. Each place has
+// one jump to an ancestor, of the lengths of skew binary numbers: Myers, An applicative
+// random-access stack, 1983.
 class tree_places {
  public:
   explicit tree_places(const ordered_tree& t)
       : root_(static_cast<index_t>(t.parent.size())),
         first_(at(root_) + 1, 0),
-        branch_(at(root_)),
+        up_(at(root_) + 1, root_),
+        jump_(at(root_) + 1, root_),
         entries_(at(root_) + 1, 0) {
     for (index_t p = 0; p < root_; ++p) first_[at(p)] = p;
-    const auto up = [&](index_t p) { return t.parent[at(p)] == -1 ? root_ : t.parent[at(p)]; };
     for (index_t p = 0; p < root_; ++p) {
-      first_[at(up(p))] = std::min(first_[at(up(p))], first_[at(p)]);
+      const index_t up = t.parent[at(p)] == -1 ? root_ : t.parent[at(p)];
+      up_[at(p)] = up;
+      first_[at(up)] = std::min(first_[at(up)], first_[at(p)]);
     }
+    std::vector<index_t> depth(at(root_) + 1, 0);
     for (index_t p = root_ - 1; p >= 0; --p) {
-      const bool is_only_child = up(p) == p + 1 && first_[at(p)] == first_[at(p) + 1];
-      branch_[at(p)] = is_only_child && p + 1 < root_ ? branch_[at(p) + 1] : up(p);
-      entries_[at(p)] = entries_[at(up(p))] + t.counts[at(p)];
+      const index_t up = up_[at(p)];
+      const index_t far = jump_[at(up)];
+      depth[at(p)] = depth[at(up)] + 1;
+      const bool are_equal =
+          depth[at(up)] - depth[at(far)] == depth[at(far)] - depth[at(jump_[at(far)])];
+      jump_[at(p)] = are_equal ? jump_[at(far)] : up;
+      entries_[at(p)] = entries_[at(up)] + t.counts[at(p)];
     }
   }
 
@@ -86,12 +95,13 @@ class tree_places {
   [[nodiscard]] bool are_related(index_t p, index_t q) const {
     return first_[at(std::max(p, q))] <= std::min(p, q);
   }
-  /// The lowest common ancestor of two places that are not related: only the vertices of a branch
-  /// have other first descendants than their children.
+  /// The lowest common ancestor of two places, in O(log n) steps.
   [[nodiscard]] index_t common_ancestor(index_t p, index_t q) const {
     const index_t low = std::min(p, q);
     index_t w = std::max(p, q);
-    while (first_[at(w)] > low) w = branch_[at(w)];
+    while (first_[at(w)] > low) {
+      w = first_[at(jump_[at(w)])] > low ? jump_[at(w)] : up_[at(w)];
+    }
     return w;
   }
   /// The maximal subtrees with admits(root, vertices), as ranges of places.
@@ -114,7 +124,8 @@ class tree_places {
  private:
   index_t root_;
   std::vector<index_t> first_;     // of the subtree of each place
-  std::vector<index_t> branch_;    // the nearest ancestor with several children, or the root
+  std::vector<index_t> up_;        // the parent
+  std::vector<index_t> jump_;      // an ancestor further up
   std::vector<offset_t> entries_;  // of the columns up to the root
 };
 
@@ -194,7 +205,7 @@ void place_new(const pattern_view& s, std::span<const index_t> changed, index_t 
   };
   const std::size_t begin = moved.size();
   for (const index_t v : changed) place_next(v);
-  // The rest breadth first from those.
+  // New vertices with new neighbours only: breadth first from the new vertices that have a place.
   for (std::size_t k = begin; k < moved.size(); ++k) {
     for (const index_t u : s.row(moved[k])) place_next(u);
   }
@@ -276,7 +287,8 @@ std::vector<index_range> marked_subtrees(const ordered_tree& t, const std::vecto
   }
   std::vector<index_range> found;
   for (index_t j = n - 1; j >= 0; --j) {
-    if (size[at(j)] < 16 || size[at(j)] > n / 2 || marks[at(j)] < size[at(j)] / 8) continue;
+    const bool is_marked = offset_t{8} * marks[at(j)] >= size[at(j)];
+    if (size[at(j)] < least_reordered || size[at(j)] > n / 2 || !is_marked) continue;
     found.push_back({j + 1 - size[at(j)], j + 1});
     j = found.back().begin;
   }
@@ -284,42 +296,50 @@ std::vector<index_range> marked_subtrees(const ordered_tree& t, const std::vecto
   return found;
 }
 
-pattern induced(const pattern_view& s, std::span<const index_t> vertices) {
-  std::vector<index_t> number(at(s.n_rows), -1);
-  for (std::size_t k = 0; k < vertices.size(); ++k)
-    number[at(vertices[k])] = static_cast<index_t>(k);
+pattern induced(const pattern_view& s, std::span<const index_t> vertices,
+                std::vector<index_t>& numbers) {
+  for (std::size_t k = 0; k < vertices.size(); ++k) {
+    numbers[at(vertices[k])] = static_cast<index_t>(k);
+  }
   pattern out;
   out.n_rows = out.n_cols = static_cast<index_t>(vertices.size());
   for (const index_t v : vertices) {
     for (const index_t u : s.row(v)) {
-      if (number[at(u)] != -1) out.col_idx.push_back(number[at(u)]);
+      if (numbers[at(u)] != -1) out.col_idx.push_back(numbers[at(u)]);
     }
     std::sort(out.col_idx.begin() + out.row_ptr.back(), out.col_idx.end());
     out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
   }
+  for (const index_t v : vertices) numbers[at(v)] = -1;
   return out;
 }
 
-bool order_allowance::admits(offset_t changes, double operations) {
+bool order_allowance::admits(index_t n, offset_t changes, double operations) {
+  n_ = n;
   changes_ += static_cast<double>(changes);
-  return changes_ <= most_changes_ && operations <= (1 + most_loss) * operations_;
+  return changes_ <= share_ * n_ && operations <= (1 + most_loss) * operations_ &&
+         !has_fallen(operations);
+}
+
+bool order_allowance::may_put_off(double operations) const {
+  return changes_ <= 0.05 * n_ && put_off_ < 3 && !has_fallen(operations);
 }
 
 bool order_allowance::put_off(double operations) {
   if (operations > 1.01 * operations_) return false;
   ++put_off_;
   changes_ = 0;
+  operations_ = std::min(operations_, operations);
   return true;
 }
 
 bool order_allowance::compare(double adapted, double anew) {
-  const double loss = anew > 0 ? adapted / anew - 1 : 0;
-  const double factor = std::clamp(most_loss / std::max(loss, most_loss / 2), 0.5, 2.0);
-  most_changes_ = factor * changes_;
+  const bool stands = adapted <= anew;
+  share_ = stands ? std::clamp(2 * changes_ / n_, share_, most_share) : least_share;
   operations_ = std::min(adapted, anew);
   changes_ = 0;
   put_off_ = 0;
-  return adapted <= anew;
+  return stands;
 }
 
 }  // namespace gsofa

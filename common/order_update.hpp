@@ -33,7 +33,7 @@ struct repaired {
 /// moved to the place directly before w: among all ends of such edges, greedily those with the
 /// least product of the path's entries and the inverse number of edges. A move to an ancestor
 /// breaks this rule for no other edge. A new vertex starts directly before its first neighbour. O(n
-/// + edges of `changed` * branches of a path).
+/// + E log E) for the E edges of `changed`, and O(log n) for each of them.
 /// The subtrees are those of `before`, which must outlive them: of at most `most` vertices, and
 /// those in which no vertex has changed, moved or gone. The latter are right only if `changed`
 /// lists both ends of all edges that have come or gone.
@@ -41,32 +41,37 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
                         std::span<const index_t> previous, std::span<const index_t> changed,
                         index_t most = 0);
 
+/// Vertices of the smallest subtree that is worth an order of its own.
+inline constexpr index_t least_reordered = 64;
+
 /// The maximal subtrees, as ranges of positions, of which at least one vertex in eight is marked,
-/// with at least 16 vertices and at most a half of all. `marked` is by vertex.
+/// with at least least_reordered vertices and at most a half of all. `marked` is by vertex.
 std::vector<index_range> marked_subtrees(const ordered_tree& t, const std::vector<bool>& marked);
 
-/// The pattern of some vertices alone, numbered by their place in the list.
-pattern induced(const pattern_view& s, std::span<const index_t> vertices);
+/// The pattern of some vertices alone, numbered by their place in the list. `numbers`: n times -1,
+/// before and after the call.
+pattern induced(const pattern_view& s, std::span<const index_t> vertices,
+                std::vector<index_t>& numbers);
 
 /// How far a pattern may change before its adapted order is compared with a new one: until the
-/// operations have grown by `most_loss`, or too many rows have changed. A comparison shows how much
-/// adapting has lost per change. The next limit of changes is where the loss would reach
-/// `most_loss`.
+/// operations have grown or fallen by `most_loss` since the last comparison, or too many rows have
+/// changed. The limit is 2 % of the rows after a new order. A comparison that the adapted order
+/// wins raises it to twice the changes, and to at most 10 %.
 class order_allowance {
  public:
   static constexpr double most_loss = 0.05;
 
   order_allowance() = default;
   /// A new order of n rows with so many operations.
-  order_allowance(index_t n, double operations)
-      : operations_(operations), most_changes_(0.02 * n), few_changes_(0.05 * n) {}
+  order_allowance(index_t n, double operations) : n_(n), operations_(operations) {}
 
-  /// Whether an adapted order with `operations`, after `changes` more rows have changed, may stand
-  /// without a comparison.
-  bool admits(offset_t changes, double operations);
+  /// Whether an adapted order of n rows with `operations`, after `changes` more rows have changed,
+  /// may stand without a comparison.
+  bool admits(index_t n, offset_t changes, double operations);
   /// Where admits() has refused: whether an order of which parts are computed anew may stand. At
-  /// most 5 % of the rows have changed, and at most three comparisons were put off.
-  [[nodiscard]] bool may_put_off() const { return changes_ <= few_changes_ && put_off_ < 3; }
+  /// most 5 % of the rows have changed, the operations have not fallen, and at most three
+  /// comparisons were put off.
+  [[nodiscard]] bool may_put_off(double operations) const;
   /// Puts the comparison off if such an order has the operations of the last comparison again;
   /// returns whether it does.
   bool put_off(double operations);
@@ -75,11 +80,18 @@ class order_allowance {
   bool compare(double adapted, double anew);
 
  private:
-  double operations_ = 0;  // of the last comparison
-  double changes_ = 0;     // rows since then, or since a comparison was put off
-  int put_off_ = 0;        // comparisons
-  double most_changes_ = 0;
-  double few_changes_ = 0;  // for putting a comparison off
+  static constexpr double least_share = 0.02;
+  static constexpr double most_share = 0.1;
+  // A smaller pattern may have a better order that adapting does not find.
+  [[nodiscard]] bool has_fallen(double operations) const {
+    return operations < (1 - most_loss) * operations_;
+  }
+
+  double n_ = 0;                // rows of the present pattern
+  double operations_ = 0;       // of the last comparison
+  double changes_ = 0;          // rows since then, or since a comparison was put off
+  int put_off_ = 0;             // comparisons
+  double share_ = least_share;  // of the rows that may change
 };
 
 }  // namespace gsofa

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -180,71 +179,151 @@ TEST_CASE("new vertices start before a neighbour, removed ones leave no gap") {
 }
 
 TEST_CASE("subtrees of which an eighth is marked are found, the largest ones") {
-  // A root above two paths of 40 vertices and one of 100.
-  edge_table edges(181, std::vector<char>(181, 0));
+  // A root above two paths of 80 vertices and one of 200.
+  edge_table edges(361, std::vector<char>(361, 0));
   const auto join = [&](std::size_t i, std::size_t j) { edges[i][j] = edges[j][i] = 1; };
-  for (std::size_t k = 0; k < 180; ++k) {
-    const bool is_end = k == 39 || k == 79 || k == 179;
-    join(k, is_end ? 180 : k + 1);
+  for (std::size_t k = 0; k < 360; ++k) {
+    const bool is_end = k == 79 || k == 159 || k == 359;
+    join(k, is_end ? 360 : k + 1);
   }
-  const ordered_tree t = tree_of_order(pattern_of_edges(edges), identity_order(181));
-  const auto found = [&](std::initializer_list<index_t> marks) {
-    std::vector<bool> marked(181, false);
-    for (const index_t v : marks) marked[at(v)] = true;
+  const ordered_tree t = tree_of_order(pattern_of_edges(edges), identity_order(361));
+  // With marks of this number of vertices from `first` on.
+  const auto found = [&](index_t first, index_t marks) {
+    std::vector<bool> marked(361, false);
+    for (index_t v = 0; v < marks; ++v) marked[at(first + v)] = true;
     std::vector<std::pair<index_t, index_t>> ranges;
     for (const index_range r : marked_subtrees(t, marked)) ranges.emplace_back(r.begin, r.end);
     return ranges;
   };
   using ranges = std::vector<std::pair<index_t, index_t>>;
-  CHECK(found({}) == ranges{});
-  CHECK(found({0, 1, 2, 3, 4}) == ranges{{0, 40}});
-  CHECK(found({0, 1, 2, 3}) == ranges{{0, 39}});
-  CHECK(found({40, 41, 42, 43, 44, 180}) == ranges{{40, 80}});
-  // Fewer than 16 vertices, and more than a half.
-  CHECK(found({80}) == ranges{});
-  CHECK(found({80, 81}) == ranges{{80, 103}});
-  std::vector<bool> all(181, true);
-  CHECK(marked_subtrees(t, all).size() == 3);
+  CHECK(found(0, 0) == ranges{});
+  CHECK(found(0, 10) == ranges{{0, 80}});
+  CHECK(found(0, 9) == ranges{{0, 72}});
+  CHECK(found(80, 10) == ranges{{80, 160}});
+  // Fewer than 64 vertices, and more than a half.
+  CHECK(found(160, 7) == ranges{});
+  CHECK(found(160, 8) == ranges{{160, 224}});
+  CHECK(found(160, 25) == ranges{{160, 340}});
+  CHECK(found(0, 361).size() == 3);
 }
 
 TEST_CASE("the pattern of some vertices has their edges") {
   const pattern s = pattern_of_edges({{0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}});
-  CHECK(induced(s, std::vector<index_t>{3, 0, 1}) ==
+  std::vector<index_t> numbers(4, -1);
+  CHECK(induced(s, std::vector<index_t>{3, 0, 1}, numbers) ==
         pattern_of_edges({{0, 0, 1}, {0, 0, 1}, {1, 1, 0}}));
-  CHECK(induced(s, {}) == pattern());
+  CHECK(induced(s, {}, numbers) == pattern());
+  CHECK(numbers == std::vector<index_t>(4, -1));
+}
+
+TEST_CASE("common ancestors are found on long paths with many branches") {
+  constexpr index_t n = 1500;
+  random_source random(14);
+  triplets t{n, n, {}, {}};
+  const auto join = [&](index_t i, index_t j) {
+    t.rows.insert(t.rows.end(), {i, j});
+    t.cols.insert(t.cols.end(), {j, i});
+  };
+  // Even and odd vertices are in different trees, except for a few edges.
+  for (index_t p = 0; p + 12 < n; ++p) {
+    const auto two = static_cast<index_t>(2 * random.between(1, 6));
+    join(p, random.chance(probability(0.005)) ? p + 1 : p + two);
+  }
+  const ordered_tree before = tree_of_order(from_triplets(t, duplicates::merge), identity_order(n));
+  index_t longest = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto q = static_cast<index_t>(random.between(0, n - 2));
+    const auto p = static_cast<index_t>(random.between(q + 1, n - 1));
+    std::vector<char> above(at(n), 0);  // of place q
+    for (index_t w = q; w != -1; w = before.parent[at(w)]) above[at(w)] = 1;
+    index_t common = p;
+    index_t steps = 0;
+    for (; common != -1 && above[at(common)] == 0; ++steps) common = before.parent[at(common)];
+    const triplets was = t;
+    join(before.order[at(p)], before.order[at(q)]);
+    const repaired r = repaired_order(from_triplets(t, duplicates::merge), before, {},
+                                      std::vector<index_t>{before.order[at(p)]});
+    t = was;
+    std::vector<index_t> expected = before.order;
+    if (common == p) {
+      CHECK(r.moved.empty());
+    } else {
+      REQUIRE(r.moved.size() == 1);
+      std::erase(expected, r.moved.front());
+      const auto next =
+          common == -1 ? expected.end() : std::ranges::find(expected, before.order[at(common)]);
+      expected.insert(next, r.moved.front());
+      longest = std::max(longest, steps);
+    }
+    CHECK(r.order == expected);
+  }
+  CHECK(longest > 50);
 }
 
 TEST_CASE("comparisons set the next limits by what adapting has lost") {
   order_allowance a(1000, 100);
-  CHECK(a.admits(20, 105));
-  CHECK_FALSE(a.admits(1, 100));  // 21 of 1000 rows have changed
+  CHECK(a.admits(1000, 20, 105));
+  CHECK_FALSE(a.admits(1000, 1, 100));  // 21 of 1000 rows have changed
   // No loss: twice as many changes.
   CHECK(a.compare(110, 110));
-  CHECK(a.admits(42, 110 * 1.05));
-  CHECK_FALSE(a.admits(0, 110 * 1.06));
-  CHECK_FALSE(a.admits(1, 110));
-  // Ten per cent: half as many.
+  CHECK(a.admits(1000, 42, 110 * 1.05));
+  CHECK_FALSE(a.admits(1000, 0, 110 * 1.06));
+  CHECK_FALSE(a.admits(1000, 1, 110));
+  // A new order has the first limit.
   CHECK_FALSE(a.compare(121, 110));
-  CHECK(a.admits(21, 110 * 1.05));
-  CHECK_FALSE(a.admits(0, 110 * 1.06));
-  CHECK_FALSE(a.admits(1, 110));
+  CHECK(a.admits(1000, 20, 110 * 1.05));
+  CHECK_FALSE(a.admits(1000, 0, 110 * 1.06));
+  CHECK_FALSE(a.admits(1000, 1, 110));
   // Three comparisons are put off by orders that cost no more than the last one.
   for (int k = 0; k < 3; ++k) {
-    CHECK(a.may_put_off());
+    CHECK(a.may_put_off(110));
     CHECK_FALSE(a.put_off(110 * 1.02));
     CHECK(a.put_off(110 * 1.005));
-    CHECK(a.admits(21, 110));
-    CHECK_FALSE(a.admits(1, 110));
+    CHECK(a.admits(1000, 20, 110));
+    CHECK_FALSE(a.admits(1000, 1, 110));
   }
-  CHECK_FALSE(a.may_put_off());
+  CHECK_FALSE(a.may_put_off(110));
   order_allowance large(1000, 100);
-  CHECK_FALSE(large.admits(51, 100));
-  CHECK_FALSE(large.may_put_off());
+  CHECK_FALSE(large.admits(1000, 51, 100));
+  CHECK_FALSE(large.may_put_off(100));
   // An empty pattern.
   order_allowance none(0, 0);
-  CHECK(none.admits(0, 0));
-  CHECK_FALSE(none.admits(1, 1));
+  CHECK(none.admits(0, 0, 0));
+  CHECK_FALSE(none.admits(1, 1, 1));
   CHECK_FALSE(none.compare(2, 1));
+}
+
+TEST_CASE("operations that fall are compared as well") {
+  order_allowance a(1000, 100);
+  CHECK(a.admits(1000, 1, 96));
+  CHECK_FALSE(a.admits(1000, 1, 94));
+  CHECK_FALSE(a.may_put_off(94));
+  // The adapted order stands. Its operations are those of the next steps.
+  CHECK(a.compare(94, 97));
+  CHECK(a.admits(1000, 1, 94));
+  CHECK_FALSE(a.admits(1000, 1, 100));
+}
+
+TEST_CASE("limits are shares of the present rows, whatever a comparison has shown") {
+  order_allowance a(1000, 100);
+  CHECK_FALSE(a.admits(1000, 1000, 300));
+  CHECK_FALSE(a.compare(300, 100));
+  CHECK(a.admits(1000, 20, 100));
+  CHECK_FALSE(a.admits(1000, 1, 100));
+  // All rows have changed, and the adapted order was as good.
+  CHECK_FALSE(a.admits(1000, 979, 100));
+  CHECK(a.compare(100, 100));
+  CHECK(a.admits(1000, 100, 100));
+  CHECK_FALSE(a.admits(1000, 1, 100));
+  CHECK(a.compare(100, 100));
+  // Ten times as many rows.
+  CHECK(a.admits(10000, 1000, 100));
+  CHECK_FALSE(a.admits(10000, 1, 100));
+  order_allowance grown(1000, 100);
+  CHECK_FALSE(grown.admits(10000, 500, 100));
+  CHECK(grown.may_put_off(100));
+  CHECK_FALSE(grown.admits(10000, 1, 100));
+  CHECK_FALSE(grown.may_put_off(100));
 }
 
 TEST_CASE("kept subtrees change no tree and no count") {

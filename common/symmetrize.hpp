@@ -9,8 +9,7 @@ namespace gsofa {
 /// if the system refuses a thread.
 pattern symmetrized(const pattern_view& a, diagonal mode, int threads);
 
-/// Whether the pattern of a square A with a full diagonal is symmetric. False without full
-/// diagonal.
+/// Whether the pattern of a square A, with any diagonal, is symmetric.
 bool is_symmetric(const pattern_view& a, int threads);
 
 }  // namespace gsofa

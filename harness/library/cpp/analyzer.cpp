@@ -93,6 +93,7 @@ struct analyzer::state {
       updates.counts = false;
       analyze_with(with, a);
       updates.last = std::exchange(updates.next, std::nullopt);
+      updates.rows_before = with.found.n;
       return with.found;
     });
   }

@@ -53,7 +53,15 @@ void find_order(const analysis_options& options, bool on_device, const eliminati
     w.order.assign(options.permutation.begin(), options.permutation.end());
   } else if (w.updates.on) {
     out.update = update_order(e.a, options, w.updates, [&](const pattern_view& a) {
-      return computed_order(a, options, on_device, s, out);
+      if (a.n_rows == out.n || a.n_rows >= least_device_order) {
+        return computed_order(a, options, on_device, s, out);
+      }
+      // A small subtree: the host orders it before a device has begun.
+      analysis_options here = options;
+      if (here.order == order_method::gpu_nested_dissection) {
+        here.order = order_method::nested_dissection;
+      }
+      return computed_order(a, here, false, s, out);
     });
     if (out.update.kind != order_change::new_order) out.order = w.updates.last->name;
     w.updates.next->name = out.order;

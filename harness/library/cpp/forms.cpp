@@ -158,6 +158,7 @@ pattern copy_of_device_rows(const given_pattern& a) {
 void analyze_rows(const checked_input& in, clock::time_point since, const analysis_options& options,
                   workspace& w, supervision& s, analysis& out) {
   check_options(options, in.a.n_rows);
+  if (w.updates.on) check_previous(w.updates, in.a.n_rows);
   const std::vector<const variant_info*> candidates = choose_variants(options);
   begin_result(in.a.n_rows, w, out);
   const bool on_device = candidates.front()->device == "gpu";

@@ -7,30 +7,13 @@
 
 #include "common/large_pages.hpp"
 #include "common/parallel.hpp"
+#include "common/preprocess.hpp"
 #include "common/symmetrize.hpp"
 #include "harness/library/cpp/options.hpp"
 
 namespace gsofa::library {
 
 namespace {
-
-// previous: of `n` rows among those of a pattern with `before` rows.
-void check_previous(std::span<const index_t> previous, index_t n, index_t before) {
-  const auto fail = [](const std::string& why) { throw invalid_input("previous: " + why); };
-  if (previous.size() != at(n)) {
-    fail(std::to_string(previous.size()) + " entries for order " + std::to_string(n));
-  }
-  std::vector<bool> seen(at(before), false);
-  for (std::size_t i = 0; i < previous.size(); ++i) {
-    const index_t p = previous[i];
-    if (p < -1 || p >= before) {
-      fail("row " + std::to_string(i) + " has " + std::to_string(p) + ", outside [-1, " +
-           std::to_string(before) + ")");
-    }
-    if (p >= 0 && seen[at(p)]) fail("row " + std::to_string(p) + " occurs twice");
-    if (p >= 0) seen[at(p)] = true;
-  }
-}
 
 template <class T>
 void copy(std::span<const T> from, int threads, std::vector<T>& to) {
@@ -61,18 +44,21 @@ std::vector<bool> touched_vertices(const std::vector<bool>& before,
   return touched;
 }
 
-// Orders subtrees anew in which many vertices are touched. Returns the number of their vertices.
+// Orders the subtrees anew in which many vertices are touched. Returns the number of their
+// vertices, 0 if that does not save operations.
 std::int64_t reorder_subtrees(
     const pattern_view& s,
     const std::function<std::vector<index_t>(const pattern_view&)>& new_order, int threads,
     update_history& h) {
   const std::vector<index_range> subtrees = marked_subtrees(h.tree, h.touched);
+  if (subtrees.empty()) return 0;
   std::vector<index_t> order = h.tree.order;
+  std::vector<index_t> numbers(order.size(), -1);
   std::int64_t vertices = 0;
   for (const index_range r : subtrees) {
     const std::span<const index_t> part =
         std::span(h.tree.order).subspan(at(r.begin), at(r.end - r.begin));
-    const std::vector<index_t> found = new_order(induced(s, part));
+    const std::vector<index_t> found = new_order(induced(s, part, numbers));
     for (std::size_t k = 0; k < part.size(); ++k) order[at(r.begin) + k] = part[at(found[k])];
     vertices += r.end - r.begin;
   }
@@ -85,7 +71,44 @@ std::int64_t reorder_subtrees(
   return vertices;
 }
 
+// Whether the vertices of `order` have the sequence that they had in that of `before`.
+bool is_same_sequence(std::span<const index_t> order, const ordered_tree& before,
+                      std::span<const index_t> previous) {
+  const std::vector<index_t> place = inverse_permutation(before.order);
+  return std::ranges::is_sorted(
+      order, {}, [&](index_t v) { return place[at(previous.empty() ? v : previous[at(v)])]; });
+}
+
+// `h` gets a new order.
+order_update order_anew(const pattern_view& a, const pattern_view& s, int threads,
+                        std::int64_t rows_changed, update_history& h,
+                        const std::function<std::vector<index_t>(const pattern_view&)>& new_order) {
+  h.tree = tree_of_order(s, new_order(a), {}, threads);
+  h.touched.assign(at(a.n_rows), false);
+  h.allowance = {a.n_rows, h.tree.operations};
+  return {order_change::new_order, rows_changed, 0, a.n_rows, false};
+}
+
 }  // namespace
+
+void check_previous(const updating& u, std::int32_t n) {
+  if (u.previous.empty()) return;
+  const index_t before = u.rows_before == -1 ? n : u.rows_before;
+  const auto fail = [](const std::string& why) { throw invalid_input("previous: " + why); };
+  if (u.previous.size() != at(n)) {
+    fail(std::to_string(u.previous.size()) + " entries for order " + std::to_string(n));
+  }
+  std::vector<bool> seen(at(before), false);
+  for (std::size_t i = 0; i < u.previous.size(); ++i) {
+    const index_t p = u.previous[i];
+    if (p < -1 || p >= before) {
+      fail("row " + std::to_string(i) + " has " + std::to_string(p) + ", outside [-1, " +
+           std::to_string(before) + ")");
+    }
+    if (p >= 0 && seen[at(p)]) fail("row " + std::to_string(p) + " occurs twice");
+    if (p >= 0) seen[at(p)] = true;
+  }
+}
 
 void give_counts(const analysis_options& options, const updating& u, analysis& out) {
   const ordered_tree& tree = u.next->tree;
@@ -119,6 +142,9 @@ order_update adapt_order(
   update_history& next = *u.next;
   const index_t n = a.n_rows;
   const auto changed = changed_rows(a, last.rows, u.previous, threads);
+  const auto rows_changed = static_cast<std::int64_t>(changed.size());
+  // So many changes always need a comparison, which a new order would win.
+  if (rows_changed > n / 4) return order_anew(a, s, threads, rows_changed, next, new_order);
   repaired r = repaired_order(s, last.tree, u.previous, changed,
                               threads > 1 ? piece_of_tree(n, threads) : 0);
   // The changed rows of an unsymmetric pattern do not show both ends of an edge.
@@ -126,11 +152,12 @@ order_update adapt_order(
   next.tree = tree_of_order(s, std::move(r.order), std::move(r.subtrees), threads);
   next.touched = touched_vertices(last.touched, u.previous, changed, n);
   next.allowance = last.allowance;
-  order_update done{r.moved.empty() ? order_change::kept : order_change::moved,
-                    static_cast<std::int64_t>(changed.size()),
+  // Without moves the postorder may still exchange subtrees.
+  const bool is_kept = r.moved.empty() && is_same_sequence(next.tree.order, last.tree, u.previous);
+  order_update done{is_kept ? order_change::kept : order_change::moved, rows_changed,
                     static_cast<std::int64_t>(r.moved.size()), 0};
-  if (next.allowance.admits(done.rows_changed, next.tree.operations)) return done;
-  if (next.allowance.may_put_off()) {
+  if (next.allowance.admits(n, rows_changed, next.tree.operations)) return done;
+  if (next.allowance.may_put_off(next.tree.operations)) {
     done.vertices_reordered = reorder_subtrees(s, new_order, threads, next);
     if (done.vertices_reordered > 0) done.kind = order_change::reordered;
     if (done.vertices_reordered > 0 && next.allowance.put_off(next.tree.operations)) return done;
@@ -140,7 +167,7 @@ order_update adapt_order(
   if (next.allowance.compare(next.tree.operations, anew.operations)) return done;
   next.tree = std::move(anew);
   next.touched.assign(at(n), false);
-  return {order_change::new_order, done.rows_changed, 0, n, true};
+  return {order_change::new_order, rows_changed, 0, n, true};
 }
 
 }  // namespace
@@ -150,7 +177,6 @@ order_update update_order(
     const std::function<std::vector<index_t>(const pattern_view&)>& new_order) {
   const index_t n = a.n_rows;
   const int threads = host_threads(options);
-  if (u.last && !u.previous.empty()) check_previous(u.previous, n, u.last->rows.n_rows);
   update_history& next = u.next.emplace();
   next.method = options.order;
   next.match = options.match;
@@ -164,10 +190,7 @@ order_update update_order(
   if (!next.symmetric) s = sum = symmetrized(a, diagonal::drop, threads);
   u.counts = next.symmetric && wants_counts_alone(options);
   if (may_adapt(u, options, n)) return adapt_order(a, s, threads, u, new_order);
-  next.tree = tree_of_order(s, new_order(a), {}, threads);
-  next.touched.assign(at(n), false);
-  next.allowance = {n, next.tree.operations};
-  return {order_change::new_order, n, 0, n, false};
+  return order_anew(a, s, threads, n, next, new_order);
 }
 
 }  // namespace gsofa::library

@@ -268,15 +268,17 @@ struct mask_factors {
 /// How analyzer::update() found its order.
 enum class order_change {
   new_order,  ///< computed anew
-  kept,       ///< the previous order
-  moved,      ///< the previous order with some vertices at other places
+  kept,       ///< the previous order, without the rows that are gone
+  moved,      ///< the previous order with some vertices or subtrees at other places
   reordered,  ///< in addition, some subtrees of the elimination tree were ordered anew
 };
 
-/// What analyzer::update() did to the order; after other analyses all members are zero.
+/// What analyzer::update() did to the order. All members are zero after other analyses, for the
+/// orders natural and given, and for n = 0.
 struct order_update {
   order_change kind = order_change::new_order;
-  std::int64_t rows_changed = 0;  ///< rows that are new or differ; n at the first call
+  std::int64_t rows_changed = 0;  ///< rows that are new or differ; n if none is compared
+  /// vertices that are new or moved to an ancestor; subtrees that changed places do not count
   std::int64_t vertices_moved = 0;
   std::int64_t vertices_reordered = 0;  ///< n for a new order
   bool compared =
@@ -426,11 +428,13 @@ class GSOFA_API analyzer {
   /// in the pattern of the last update() that returned, -1 if it is new; empty: i. The result is
   /// that of analyze() with order_method::given and this order, analysis::col_order. At the first
   /// call, after a change of options().order, match or device, and if n differs and `previous` is
-  /// empty, the order is new; natural and given orders are not adapted. Operations are counted for
-  /// A + A^T at every step. Once they have grown by 5 % or many rows have changed, a new order is
-  /// computed as well, and the order with fewer operations is taken. After an exception the next
-  /// call refers to the last result of update(). Throws as analyze() does, and invalid_input for a
-  /// wrong `previous`.
+  /// empty, the order is new; natural and given orders are not adapted. If more than a quarter of
+  /// the rows have changed, it is new as well. Operations are counted for A + A^T at every step. If
+  /// they have grown or fallen by 5 % or many rows have changed, a new order is computed as well,
+  /// and the order with fewer operations is taken. After an exception the next call refers to the
+  /// last result of update(). Throws as analyze() does, and invalid_input if `previous` has another
+  /// size than n, an entry outside -1 ... rows of the last result - 1 (at the first call n - 1), or
+  /// a row twice, whatever the order.
   const analysis& update(const csr_view& a, std::span<const std::int32_t> previous = {});
   /// The same for the other views that analyze() takes.
   template <class View>
