@@ -372,8 +372,10 @@ gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out)
   if (by == nullptr || out == nullptr) return null_argument();
   return status_of([&] {
     by->settle();
-    const gsofa::analysis& found = by->pending.get();
-    if (by->result == nullptr) by->result = std::make_unique<gsofa_analysis>(&found, by->options);
+    // An update has set it.
+    if (by->result == nullptr) {
+      by->result = std::make_unique<gsofa_analysis>(&by->pending.get(), by->options);
+    }
     *out = by->result.get();
   });
 }

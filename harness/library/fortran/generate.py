@@ -16,7 +16,8 @@ BEGIN, END = "  ! generate.py: begin\n", "  ! generate.py: end\n"
 KINDS = {"int": "integer(c_int)", "int32_t": "integer(c_int32_t)", "int64_t": "integer(c_int64_t)",
          "size_t": "integer(c_size_t)", "double": "real(c_double)"}
 # Arrays that may be NULL, which an array of Fortran cannot be: their address is passed.
-NULLABLE = {("gsofa_estimate", "permutation"), ("gsofa_order_pattern", "tree_sizes"), ("gsofa_order_device", "tree_sizes")}
+NULLABLE = {("gsofa_estimate", "permutation"), ("gsofa_order_pattern", "tree_sizes"), ("gsofa_order_device", "tree_sizes"),
+            ("gsofa_analyzer_update", "previous"), ("gsofa_analyzer_update_device", "previous")}
 
 
 class Header:

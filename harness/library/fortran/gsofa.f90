@@ -270,17 +270,15 @@ module gsofa
     end function
     integer(c_int) function gsofa_analyzer_update(by, a, previous, options, out) bind(c)
       import
-      type(c_ptr), value :: by
+      type(c_ptr), value :: by, previous
       type(gsofa_pattern), intent(in) :: a
-      integer(c_int32_t), intent(in) :: previous(*)
       type(gsofa_options), intent(in) :: options
       type(c_ptr), intent(inout) :: out
     end function
     integer(c_int) function gsofa_analyzer_update_device(by, a, previous, options, out) bind(c)
       import
-      type(c_ptr), value :: by
+      type(c_ptr), value :: by, previous
       type(gsofa_device_pattern), intent(in) :: a
-      integer(c_int32_t), intent(in) :: previous(*)
       type(gsofa_options), intent(in) :: options
       type(c_ptr), intent(inout) :: out
     end function

@@ -212,12 +212,13 @@ typedef struct gsofa_result {
   double setup_seconds;     ///< allocation
   double analysis_seconds;  ///< symbolic factorization
   double output_seconds;    ///< copying out
-  /// What gsofa_analyzer_update() did to the order; zero after other analyses.
-  int update_kind;      ///< a gsofa_order_change
-  int update_compared;  ///< nonzero: with a new order, and the better one taken
-  int64_t rows_changed;
-  int64_t vertices_moved;
-  int64_t vertices_reordered;
+  /// What gsofa_analyzer_update() did to the order; zero after other analyses, for
+  /// GSOFA_ORDER_NATURAL and GSOFA_ORDER_GIVEN, and for n = 0.
+  int update_kind;             ///< a gsofa_order_change
+  int update_compared;         ///< nonzero: with a new order, and the better one taken
+  int64_t rows_changed;        ///< new or different; n if none is compared
+  int64_t vertices_moved;      ///< new, or moved to an ancestor
+  int64_t vertices_reordered;  ///< n for a new order
 } gsofa_result;
 
 /// An analysis, which owns the arrays of its result.
@@ -271,16 +272,19 @@ GSOFA_API gsofa_status gsofa_analyzer_start_device(gsofa_analyzer* by,
                                                    const gsofa_options* options);
 /// Nonzero if gsofa_analyzer_wait() would not wait.
 GSOFA_API int gsofa_analyzer_ready(const gsofa_analyzer* by);
-/// Requests that the analysis end, and does not wait: GSOFA_CANCELLED, unless it completes first.
+/// Requests that the analysis of the last start end, and does not wait: GSOFA_CANCELLED, unless it
+/// completes first. Only options->progress cancels an update.
 GSOFA_API void gsofa_analyzer_cancel(gsofa_analyzer* by);
-/// Waits for the end of the last analysis; may be called repeatedly. `*out` belongs to the analyzer
-/// and is valid until the next start; NULL after any failure. GSOFA_INVALID_INPUT in a callback of
-/// the analysis. GSOFA_UNAVAILABLE in a process that was forked while the analysis was running,
+/// Waits for the end of the last analysis, or returns the result of the last update; may be called
+/// repeatedly. `*out` belongs to the analyzer and is valid until the next start or update; NULL
+/// after any failure. GSOFA_INVALID_INPUT in a callback of the analysis, and after an update that
+/// failed. GSOFA_UNAVAILABLE in a process that was forked while the analysis was running,
 /// which continues in the parent alone.
 GSOFA_API gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out);
 /// Analyzes a pattern that differs little from that of the last update of this analyzer, on the
 /// calling thread, as analyzer::update() of gsofa.hpp. previous[i], of n entries, is the row of
-/// that pattern that row i was, -1 if it is new; NULL: i. `*out` is as for gsofa_analyzer_wait().
+/// that pattern that row i was, -1 if it is new; NULL: i. Only options->progress cancels an update.
+/// `*out` is as for gsofa_analyzer_wait().
 GSOFA_API gsofa_status gsofa_analyzer_update(gsofa_analyzer* by, const gsofa_pattern* a,
                                              const int32_t previous[], const gsofa_options* options,
                                              const gsofa_analysis** out);

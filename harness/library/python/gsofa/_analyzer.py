@@ -21,7 +21,8 @@ class Analyzer:
     """Analyses one pattern after the other, each of which differs little from the one before: contact, remeshing, time steps of
     a circuit, interior-point steps. update() adapts the ordering of its last result instead of computing another one.
 
-    Arguments as of analyze(). An ordering that is a permutation cannot be adapted and is refused; "natural" is not adapted.
+    Arguments as of analyze(), without chunk_size (0), relax (1) and masks (False; Symbolic.masks takes a second elimination).
+    An ordering that is a permutation cannot be adapted and is refused; "natural" is not adapted.
 
     >>> import scipy.sparse as sp
     >>> analyzer = Analyzer("amf")
@@ -48,9 +49,10 @@ class Analyzer:
         with the ordering perm_c.
 
         previous: for each row of `a`, and its column, the row that it was in the matrix of the last update(), -1 if it is new;
-        None: all rows kept their numbers. A matrix of another order without `previous` is ordered anew. So is a matrix where
-        the adapted ordering takes too many operations, which are counted at every step, for A + A^T; after larger changes they
-        are compared with those of a new ordering. Symbolic.update says what was done.
+        None: all rows kept their numbers. Wrong rows raise InvalidInput; at the first call rows 0 to n - 1 are allowed and have
+        no effect. A matrix of another order without `previous` is ordered anew. So is a matrix where more than a quarter of the
+        rows changed, or where the adapted ordering takes too many operations, which are counted at every step, for A + A^T;
+        after larger changes they are compared with those of a new ordering. Symbolic.update says what was done.
         a, stream, progress: as of analyze(). After an exception the next call refers to the last result.
         """
         callable_or_none(progress)

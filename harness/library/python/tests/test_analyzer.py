@@ -55,6 +55,24 @@ def test_rows_come_and_go():
     assert analyzer.update(a, same).update == ("kept", 0, 0, 0, False)
 
 
+@pytest.mark.parametrize("ordering", ["amf", "natural"])
+def test_previous_rows_are_checked_before_every_update(ordering):
+    a = mesh(5)
+    analyzer = gsofa.Analyzer(ordering, threads=1)
+    same = np.arange(25)
+    for _ in range(2):
+        for value, why in (25, r"row 3 has 25, outside \[-1, 25\)"), (-2, r"row 3 has -2, outside \[-1, 25\)"), (4, "row 4 occurs twice"):
+            with pytest.raises(gsofa.InvalidInput, match=f"previous: {why}"):
+                analyzer.update(a, np.where(same == 3, value, same))
+        with pytest.raises(gsofa.InvalidInput, match="previous: 24 entries for order 25"):
+            analyzer.update(a, same[1:])
+        analyzer.update(a, same)
+    analyzer.update(sp.csr_array((0, 0)))
+    with pytest.raises(gsofa.InvalidInput, match=r"previous: row 0 has 0, outside \[-1, 0\)"):
+        analyzer.update(a, same)
+    analyzer.update(a, np.full(25, -1))
+
+
 def test_a_step_that_fails_leaves_the_analyzer_as_it_was():
     a = mesh()
     analyzer = gsofa.Analyzer("amf", threads=1)
