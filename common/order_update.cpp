@@ -61,33 +61,21 @@ namespace {
 // Smaller subtrees are not worth a search for their edges.
 constexpr index_t least_kept = 8;
 
-// The places of an earlier tree. Place n is a root above all trees of the forest. Each place has
-// one jump to an ancestor, of the lengths of skew binary numbers: Myers, An applicative
-// random-access stack, 1983.
+// The places of an earlier tree `t`, which outlives them. Place n is a root above all trees of the
+// forest.
 class tree_places {
  public:
   explicit tree_places(const ordered_tree& t)
-      : root_(static_cast<index_t>(t.parent.size())),
+      : parent_(t.parent),
+        root_(static_cast<index_t>(t.parent.size())),
         first_(at(root_) + 1, 0),
-        up_(at(root_) + 1, root_),
-        jump_(at(root_) + 1, root_),
         entries_(at(root_) + 1, 0) {
     for (index_t p = 0; p < root_; ++p) first_[at(p)] = p;
     for (index_t p = 0; p < root_; ++p) {
-      const index_t up = t.parent[at(p)] == -1 ? root_ : t.parent[at(p)];
-      up_[at(p)] = up;
-      first_[at(up)] = std::min(first_[at(up)], first_[at(p)]);
+      first_[at(up(p))] = std::min(first_[at(up(p))], first_[at(p)]);
     }
-    std::vector<index_t> depth(at(root_) + 1, 0);
-    for (index_t p = root_ - 1; p >= 0; --p) {
-      const index_t up = up_[at(p)];
-      const index_t far = jump_[at(up)];
-      depth[at(p)] = depth[at(up)] + 1;
-      const bool are_equal =
-          depth[at(up)] - depth[at(far)] == depth[at(far)] - depth[at(jump_[at(far)])];
-      jump_[at(p)] = are_equal ? jump_[at(far)] : up;
-      entries_[at(p)] = entries_[at(up)] + t.counts[at(p)];
-    }
+    for (index_t p = root_ - 1; p >= 0; --p)
+      entries_[at(p)] = entries_[at(up(p))] + t.counts[at(p)];
   }
 
   [[nodiscard]] index_t root() const { return root_; }
@@ -95,12 +83,14 @@ class tree_places {
   [[nodiscard]] bool are_related(index_t p, index_t q) const {
     return first_[at(std::max(p, q))] <= std::min(p, q);
   }
-  /// The lowest common ancestor of two places, in O(log n) steps.
-  [[nodiscard]] index_t common_ancestor(index_t p, index_t q) const {
+  /// The lowest common ancestor of two places. All calls climb n parents, and then each call takes
+  /// O(log n) steps.
+  [[nodiscard]] index_t common_ancestor(index_t p, index_t q) {
     const index_t low = std::min(p, q);
     index_t w = std::max(p, q);
     while (first_[at(w)] > low) {
-      w = first_[at(jump_[at(w)])] > low ? jump_[at(w)] : up_[at(w)];
+      if (steps_++ == root_) find_jumps();
+      w = !jump_.empty() && first_[at(jump_[at(w)])] > low ? jump_[at(w)] : up(w);
     }
     return w;
   }
@@ -122,11 +112,30 @@ class tree_places {
   }
 
  private:
+  [[nodiscard]] index_t up(index_t p) const {
+    return parent_[at(p)] == -1 ? root_ : parent_[at(p)];
+  }
+  // One jump from each place to an ancestor, of the lengths of skew binary numbers: Myers, An
+  // applicative random-access stack, 1983.
+  void find_jumps() {
+    jump_.assign(at(root_) + 1, root_);
+    std::vector<index_t> depth(at(root_) + 1, 0);
+    for (index_t p = root_ - 1; p >= 0; --p) {
+      const index_t above = up(p);
+      const index_t far = jump_[at(above)];
+      depth[at(p)] = depth[at(above)] + 1;
+      const bool are_equal =
+          depth[at(above)] - depth[at(far)] == depth[at(far)] - depth[at(jump_[at(far)])];
+      jump_[at(p)] = are_equal ? jump_[at(far)] : above;
+    }
+  }
+
+  std::span<const index_t> parent_;
   index_t root_;
   std::vector<index_t> first_;     // of the subtree of each place
-  std::vector<index_t> up_;        // the parent
-  std::vector<index_t> jump_;      // an ancestor further up
   std::vector<offset_t> entries_;  // of the columns up to the root
+  std::vector<index_t> jump_;      // empty: not found yet
+  offset_t steps_ = 0;             // of common_ancestor()
 };
 
 // An end of an edge that joins unrelated places.
@@ -135,7 +144,7 @@ struct crossing_end {
 };
 
 // All ends of such edges, those of one vertex in sequence.
-std::vector<crossing_end> crossing_ends(const pattern_view& s, const tree_places& places,
+std::vector<crossing_end> crossing_ends(const pattern_view& s, tree_places& places,
                                         std::span<const index_t> place,
                                         std::span<const index_t> changed) {
   std::vector<crossing_end> ends;
@@ -221,7 +230,7 @@ void place_new(const pattern_view& s, std::span<const index_t> changed, index_t 
 repaired repaired_order(const pattern_view& s, const ordered_tree& before,
                         std::span<const index_t> previous, std::span<const index_t> changed,
                         index_t most) {
-  const tree_places places(before);
+  tree_places places(before);
   std::vector<index_t> place = inverse_permutation(before.order);
   std::vector<index_t> vertex_at = before.order;  // of this pattern; -1: it is elsewhere or gone
   std::vector<index_t> moved;

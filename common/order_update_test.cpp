@@ -230,34 +230,45 @@ TEST_CASE("common ancestors are found on long paths with many branches") {
     join(p, random.chance(probability(0.005)) ? p + 1 : p + two);
   }
   const ordered_tree before = tree_of_order(from_triplets(t, duplicates::merge), identity_order(n));
-  index_t longest = 0;
-  for (int trial = 0; trial < 200; ++trial) {
-    const auto q = static_cast<index_t>(random.between(0, n - 2));
-    const auto p = static_cast<index_t>(random.between(q + 1, n - 1));
-    std::vector<char> above(at(n), 0);  // of place q
-    for (index_t w = q; w != -1; w = before.parent[at(w)]) above[at(w)] = 1;
-    index_t common = p;
-    index_t steps = 0;
-    for (; common != -1 && above[at(common)] == 0; ++steps) common = before.parent[at(common)];
+  for (int trial = 0; trial < 10; ++trial) {
+    // 200 edges without common ends.
     const triplets was = t;
-    join(before.order[at(p)], before.order[at(q)]);
-    const repaired r = repaired_order(from_triplets(t, duplicates::merge), before, {},
-                                      std::vector<index_t>{before.order[at(p)]});
-    t = was;
-    std::vector<index_t> expected = before.order;
-    if (common == p) {
-      CHECK(r.moved.empty());
-    } else {
-      REQUIRE(r.moved.size() == 1);
-      std::erase(expected, r.moved.front());
-      const auto next =
-          common == -1 ? expected.end() : std::ranges::find(expected, before.order[at(common)]);
-      expected.insert(next, r.moved.front());
-      longest = std::max(longest, steps);
+    const std::vector<index_t> ends = shuffled_vertices(random, n);
+    std::vector<index_t> changed;
+    for (std::size_t k = 0; k < 400; k += 2) {
+      join(ends[k], ends[k + 1]);
+      changed.push_back(ends[k]);
     }
-    CHECK(r.order == expected);
+    const repaired r = repaired_order(from_triplets(t, duplicates::merge), before, {}, changed);
+    t = was;
+    std::vector<char> has_moved(at(n), 0);
+    for (const index_t v : r.moved) has_moved[at(v)] = 1;
+    const std::vector<index_t> place = inverse_permutation(before.order);
+    const std::vector<index_t> now = inverse_permutation(r.order);
+    std::size_t crossing = 0;
+    index_t steps = 0;
+    for (std::size_t k = 0; k < 400; k += 2) {
+      const index_t high = std::max(place[at(ends[k])], place[at(ends[k + 1])]);
+      const index_t low = std::min(place[at(ends[k])], place[at(ends[k + 1])]);
+      std::vector<char> above(at(n), 0);  // of `low`
+      for (index_t w = low; w != -1; w = before.parent[at(w)]) above[at(w)] = 1;
+      index_t common = high;
+      for (; common != -1 && above[at(common)] == 0; ++steps) common = before.parent[at(common)];
+      REQUIRE(has_moved[at(ends[k])] + has_moved[at(ends[k + 1])] == (common == high ? 0 : 1));
+      if (common == high) continue;
+      ++crossing;
+      // The next vertices that have not moved: after the end that has, and from `common` on.
+      index_t found = now[at(ends[has_moved[at(ends[k])] == 1 ? k : k + 1])];
+      while (found < n && has_moved[at(r.order[at(found)])] == 1) ++found;
+      index_t expected = common == -1 ? n : common;
+      while (expected < n && has_moved[at(before.order[at(expected)])] == 1) ++expected;
+      CHECK((found == n) == (expected == n));
+      if (found < n && expected < n) CHECK(r.order[at(found)] == before.order[at(expected)]);
+    }
+    CHECK(r.moved.size() == crossing);
+    // So many that the search of ancestors jumps.
+    CHECK(steps > 2 * n);
   }
-  CHECK(longest > 50);
 }
 
 TEST_CASE("comparisons set the next limits by what adapting has lost") {
