@@ -143,7 +143,7 @@ order_update adapt_order(
   const index_t n = a.n_rows;
   const auto changed = changed_rows(a, last.rows, u.previous, threads);
   const auto rows_changed = static_cast<std::int64_t>(changed.size());
-  // So many changes always need a comparison, which a new order would win.
+  // So many changes exceed every allowance: a new order has to be computed anyway.
   if (rows_changed > n / 4) return order_anew(a, s, threads, rows_changed, next, new_order);
   repaired r = repaired_order(s, last.tree, u.previous, changed,
                               threads > 1 ? piece_of_tree(n, threads) : 0);
