@@ -22,10 +22,12 @@ HERE = Path(__file__).resolve().parent
 FOLDER = records.ROOT / "experiments" / "records"
 NEW = FOLDER / "2026-11-22_h200_x2_panels"
 CUDSS = FOLDER / "2026-11-22_h200_cudss"
+NEW_PATTERNS = [FOLDER / "2026-11-27_h200_new_patterns" / name for name in ("real.jsonl", "collection.jsonl", "generated.jsonl")]
 COMMITTED = [FOLDER / "2026-11-21_h200_paper" / "records.jsonl",
              *(CUDSS / name for name in ("panels.jsonl", "peers.jsonl", "own_order.jsonl", "counts.csv")),
              *(NEW / name for name in ("panels.jsonl", "peers.jsonl", "counts.csv")),
-             FOLDER / "2026-11-22_h200_x2_second_host" / "real.jsonl"]
+             FOLDER / "2026-11-22_h200_x2_second_host" / "real.jsonl",
+             *NEW_PATTERNS]
 BASE = "peer_superlu_dist"
 GPU = ("gpu_bitmap_panels", "gpu_maxid")  # their digests are left out
 # (variant, several threads or ranks), label, marker, face, edge; drawn in this order.

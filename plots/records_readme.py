@@ -33,8 +33,8 @@ def row(what, values, text, inputs, machine, mean=statistics.geometric_mean):
 
 
 def speeds():
-    """Rows of the headline's records."""
-    args = style.parser("", headline.COMMITTED, Path()).parse_args([])
+    """Rows of patterns analysed for the first time."""
+    args = style.parser("", headline.NEW_PATTERNS, Path()).parse_args([])
     inputs = headline.Inputs(args)
     ratios = inputs.ratios()
     real = [k for k in ratios[PANELS] if inputs.real[k]]
@@ -48,7 +48,7 @@ def speeds():
     yield row("`gpu_bitmap_panels` compared with parallel SuperLU_DIST on its best number of ranks, 1 to 16", (fast[k] / best[k] for k in best),
               "times as fast", "real", "one H200; 16 cores")
     yield row("`gpu_bitmap_panels` compared with `symbfact` of SuperLU_DIST", (y for k, y in fast.items() if not inputs.real[k]), "times as fast",
-              "generated or stand-ins", host)
+              "generated", host)
     yield row("`cpu_bitmap_panels` compared with `symbfact`, both on one core", (slow[k] for k in real if k in slow),
               "times as fast", "real", "one core")
 
@@ -56,7 +56,7 @@ def speeds():
 def with_digests():
     """The first row's mean with the digests of rows."""
     times = {}
-    for r in records.read_runs([headline.COMMITTED[-1]]):
+    for r in records.read_runs(headline.NEW_PATTERNS[:2]):
         if r["variant"] in (PANELS[0], headline.BASE) and r["samples_s"]:
             times.setdefault(r["matrix"]["name"], {})[r["variant"]] = records.seconds(r)
     return digits(statistics.geometric_mean(t[headline.BASE] / t[PANELS[0]] for t in times.values()))
