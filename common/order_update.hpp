@@ -44,7 +44,7 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
 /// Vertices of the smallest subtree that is worth an order of its own.
 inline constexpr index_t least_reordered = 64;
 
-/// The maximal subtrees, as ranges of positions, of which at least one vertex in eight is marked,
+/// The maximal subtrees, as ranges of positions, in which at least one vertex in eight is marked,
 /// with at least least_reordered vertices and at most a half of all. `marked` is by vertex.
 std::vector<index_range> marked_subtrees(const ordered_tree& t, const std::vector<bool>& marked);
 
@@ -62,13 +62,13 @@ class order_allowance {
   static constexpr double most_loss = 0.05;
 
   order_allowance() = default;
-  /// A new order of n rows with so many operations.
+  /// A new order of n rows that needs `operations`.
   order_allowance(index_t n, double operations) : n_(n), operations_(operations) {}
 
   /// Whether an adapted order of n rows with `operations`, after `changes` more rows have changed,
   /// may stand without a comparison.
   bool admits(index_t n, offset_t changes, double operations);
-  /// Where admits() has refused: whether an order of which parts are computed anew may stand. At
+  /// Where admits() has refused: whether an order whose parts are computed anew may stand. At
   /// most 5 % of the rows have changed, the operations have not fallen, and at most three
   /// comparisons were put off.
   [[nodiscard]] bool may_put_off(double operations) const;
@@ -89,7 +89,7 @@ class order_allowance {
 
   double n_ = 0;                // rows of the present pattern
   double operations_ = 0;       // of the last comparison
-  double changes_ = 0;          // rows since then, or since a comparison was put off
+  double changes_ = 0;          // rows since that comparison, or since one was put off
   int put_off_ = 0;             // comparisons
   double share_ = least_share;  // of the rows that may change
 };

@@ -178,7 +178,7 @@ TEST_CASE("new vertices start before a neighbour, removed ones leave no gap") {
   CHECK(r.moved == std::vector<index_t>{0, 4});
 }
 
-TEST_CASE("subtrees of which an eighth is marked are found, the largest ones") {
+TEST_CASE("the largest subtrees with one marked vertex in eight are found") {
   // A root above two paths of 80 vertices and one of 200.
   edge_table edges(361, std::vector<char>(361, 0));
   const auto join = [&](std::size_t i, std::size_t j) { edges[i][j] = edges[j][i] = 1; };
