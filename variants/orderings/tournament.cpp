@@ -148,11 +148,9 @@ class contest {
     if (best_.order.empty() && a_.n_rows > 0) {
       throw unavailable_error("order tournament: no method is available" + failures_);
     }
-    if (!symmetric_) {
-      const bool directs = direction_pays();
-      // Its blocks take at most the work of the best method on the entire graph, which was spent.
+    if (!symmetric_ && direction_pays()) {
       order_components();
-      if (directs) direct();
+      direct();
     }
     best_.library += failures_;
     best_.candidates = std::move(candidates_);
