@@ -48,7 +48,8 @@ def points_of(lines):
         gpu, threads = line["device"] == "gpu", line["threads"]
         cpu = threads == 1 and not gpu  # the host's share of the work on a GPU is not the time of a thread
         own = "update, GPU" if gpu else "update"
-        series = [(own, "update", steps), (own + THIN, "update", [s for s in steps if not s["compared"]])]
+        adapted = [s for s in steps if not s["compared"] and s["change"] != "new_order"]
+        series = [(own, "update", steps), (own + THIN, "update", adapted)]
         if cpu:
             series += [(title, key, steps) for title, key in (("new order", "new"), ("METIS", "metis"), ("AMD", "amd"))
                        if f"{key}_s" in steps[0]]

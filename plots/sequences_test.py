@@ -24,7 +24,7 @@ style.FORMATS = ("png",)
 
 def line(name, *seconds, threads=1, device="cpu", changed=10, more=()):
     """A record whose steps take so many seconds; the CPU seconds are twice as many, and a new order takes one second."""
-    steps = [{"n": 1000, "rows_changed": changed, "compared": s > 0.002, "update_s": s, "update_cpu_s": 2 * s,
+    steps = [{"n": 1000, "rows_changed": changed, "compared": s > 0.002, "change": "moved", "update_s": s, "update_cpu_s": 2 * s,
               "update_operations": 3 + k, "new_s": 1, "new_cpu_s": 1, "new_operations": 4} | dict(more) for k, s in enumerate(seconds)]
     about = {"name": name, "kind": "contact" if name == "contact" else "rewired"}
     return {"schema": 1, "kind": "sequence", "sequence": about, "threads": threads, "device": device, "steps": steps}

@@ -121,10 +121,11 @@ class Changes(unittest.TestCase):
 
 class Table(unittest.TestCase):
     def test_a_row(self):
-        """The first pattern does not count; CPU seconds of one thread; the worst ratio of operations."""
-        step = {"n": 2000, "rows_changed": 20, "compared": False, "update_cpu_s": 0.002, "update_operations": 3, "new_cpu_s": 0.5,
+        """The first pattern does not count; CPU seconds of one thread; the worst ratio of operations. A step that is ordered anew at
+        once did not adapt the order."""
+        step = {"n": 2000, "rows_changed": 20, "compared": False, "change": "moved", "update_cpu_s": 0.002, "update_operations": 3, "new_cpu_s": 0.5,
                 "new_operations": 2, "metis_cpu_s": 0.25, "metis_operations": 6}
-        anew = step | {"compared": True, "update_cpu_s": 0.6, "update_operations": 2}
+        anew = step | {"change": "new_order", "update_cpu_s": 0.6, "update_operations": 2}
         line = {"sequence": {"name": "a"}, "threads": 1, "device": "cpu", "steps": [step | {"update_cpu_s": 9}, step, anew]}
         self.assertEqual(table.row(line), ("a", "1 thread", "2,000", "1.00%", "1 of 2", "2", "301", "500", "250", "", "1.250 (1.500)", "1",
                                            "0.417"))

@@ -28,7 +28,7 @@ def row(line):
     """The cells of a record."""
     steps, gpu = line["steps"][1:], line["device"] == "gpu"
     clock = "_cpu_s" if line["threads"] == 1 and not gpu else "_s"
-    adapted = [s for s in steps if not s["compared"]]
+    adapted = [s for s in steps if not s["compared"] and s["change"] != "new_order"]
 
     def ms(name, of):
         return mean(1e3 * s[name + clock] for s in of if name + clock in s)
