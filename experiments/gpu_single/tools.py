@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Tables of what ncu measured, for commands.toml of several studies. Standard library only.
 
-  tools.py throughput MATRIX VARIANT LOG BANDWIDTH COMMIT  one JSON line: throughput over all launches of ncu's CSV log,
-                                   next to the throughput of a copy (which copy_bandwidth prints), and
-                                   as percent of the peaks of DRAM and L2, by time, where the log has it
+  tools.py throughput MATRIX VARIANT LOG BANDWIDTH COMMIT [complete]  one JSON line: throughput over all launches of ncu's
+                                   CSV log, next to the throughput of a copy (which copy_bandwidth prints), and
+                                   as percent of the peaks of DRAM and L2, by time, where the log has it. complete: the
+                                   log has every launch of the search, not only the first ones
   tools.py ncu MATRIX VARIANT LOG  ncu's CSV log as matrix,variant,launch,kernel,metric,unit,value
 """
 import collections
 import csv
 import json
 import os
+import platform
 import sys
+import time
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import json_lines
@@ -34,7 +37,7 @@ def ncu(matrix, variant, log):
         sys.exit(f"{log}: no metrics")
 
 
-def throughput(matrix, variant, log, bandwidth, commit):
+def throughput(matrix, variant, log, bandwidth, commit, complete=False):
     with open(log) as f:
         lines = [line for line in f if line.startswith('"')]
     launches = collections.defaultdict(dict)
@@ -54,7 +57,8 @@ def throughput(matrix, variant, log, bandwidth, commit):
                (("dram_percent", "dram__bytes.sum"), ("l2_percent", "lts__t_bytes.sum")) if metric + PERCENT in shares}
     print(json.dumps({
         "matrix": matrix, "variant": variant, "gpu": copy["gpu"], "commit": commit,
-        "launches": len(launches), "seconds": seconds,
+        "host": platform.node(), "time_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "launches": len(launches), "complete": complete, "seconds": seconds,
         "dram_gb_per_s": sums["dram__bytes.sum"] / seconds / 1e9,
         "l2_gb_per_s": sums["lts__t_bytes.sum"] / seconds / 1e9,
         "copy_gb_per_s": copy["bytes_per_s"] / 1e9, **percent}))
@@ -64,6 +68,8 @@ def main(arguments):
     match arguments:
         case ["throughput", matrix, variant, log, bandwidth, commit]:
             throughput(matrix, variant, log, bandwidth, commit)
+        case ["throughput", matrix, variant, log, bandwidth, commit, "complete"]:
+            throughput(matrix, variant, log, bandwidth, commit, complete=True)
         case ["ncu", matrix, variant, log]:
             ncu(matrix, variant, log)
         case _:

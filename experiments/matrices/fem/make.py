@@ -2,7 +2,7 @@
 """Makes the patterns of finite-element matrices on irregular meshes, as Matrix Market files.
 
     python3 make.py FOLDER                                  every matrix of the table
-    python3 make.py FOLDER --only 'dg*' --scale 0.1         some, on meshes with a tenth of the cells
+    python3 make.py FOLDER --only 'dg*' --scale 0.05        some, on meshes with a twentieth of the cells, as NAME_0.05
     python3 make.py . --small                               the small ones that this folder holds
 
 Netgen makes the meshes (pip install ngsolve scipy). Equal versions of Netgen make equal files; made.tsv in this folder
@@ -127,7 +127,7 @@ def main():
         version = importlib.metadata.version("netgen-mesher")
     except importlib.metadata.PackageNotFoundError:
         sys.exit("make.py: no mesh generator: pip install ngsolve")
-    scale, suffix = (SMALL_SCALE, "_small") if args.small else (args.scale, "")
+    scale, suffix = (SMALL_SCALE, "_small") if args.small else (args.scale, "" if args.scale == 1 else f"_{args.scale:g}")
     known, differs = recorded(), False
     args.folder.mkdir(parents=True, exist_ok=True)
     for name in fnmatch.filter(SMALL if args.small else TABLE, args.only):
@@ -135,11 +135,10 @@ def main():
         text, symmetry = text_of(pattern)
         name, sha256 = name + suffix, hashlib.sha256(text).hexdigest()
         write(text, args.folder / f"{name}.mtx.gz")
-        print(name, TABLE[name.removesuffix("_small")].problem, pattern.shape[0], pattern.nnz, f"{symmetry:.3f}", version, sha256,
+        print(name, TABLE[name.removesuffix(suffix)].problem, pattern.shape[0], pattern.nnz, f"{symmetry:.3f}", version, sha256,
               sep="\t", flush=True)
         row = known.get(name)
-        standard = args.small or scale == 1
-        if standard and row and row["netgen"] == version and row["sha256"] != sha256:
+        if row and row["netgen"] == version and row["sha256"] != sha256:
             print(f"make.py: {name}: made.tsv has sha256 {row['sha256']} for Netgen {version}", file=sys.stderr)
             differs = True
     return int(differs)
