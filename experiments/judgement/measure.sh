@@ -33,11 +33,12 @@ profile() {  # ncu over every launch of the search
   local metrics=gpu__time_duration.sum,dram__bytes.sum,lts__t_bytes.sum commit m
   metrics+=,dram__bytes.sum.pct_of_peak_sustained_elapsed,lts__t_bytes.sum.pct_of_peak_sustained_elapsed
   commit=$("$build/gsofa" --version | grep -oE '[0-9a-f]{40}')
-  for m in bcsstk18 $(sed 's/^/'"${inputs//\//\\/}"'\//' experiments/judgement/profiled.txt); do
+  for m in bcsstk18 $(cd "$inputs" && sed 's/$/.mtx*/' "$OLDPWD/experiments/judgement/profiled.txt" | xargs -I F sh -c 'ls -d F'); do
+    [ "$m" = bcsstk18 ] || m=$inputs/$m
     timeout 60 ncu --clock-control none --replay-mode application --csv --print-units base --kernel-name regex:traverse \
       --metrics "$metrics" --log-file "$out/ncu.csv" "$build/gsofa" run --matrix "$m" --variant gpu_maxid --warmup 0 --repeat 1 \
       --verify none >&2 || { echo "$m: no profile" >&2; continue; }
-    python3 experiments/gpu_single/tools.py throughput "$(basename "$m" .mtx.gz)" gpu_maxid "$out/ncu.csv" "$out/bandwidth.json" "$commit" complete
+    python3 experiments/gpu_single/tools.py throughput "$(basename "${m%.gz}" .mtx)" gpu_maxid "$out/ncu.csv" "$out/bandwidth.json" "$commit" complete
   done > "$out/profile.jsonl"
 }
 
@@ -46,7 +47,7 @@ for group; do
   case $group in
     profile) profile ;;
     prepare)  # in parallel: what the other groups then find in kept/
-      { printf '%s\n' "$inputs"/{fem,kkt}/*.mtx.gz; grep -o 'gen:[^"]*' experiments/judgement/spec.toml | sort -u; } |
+      { printf '%s\n' "$inputs"/{fem,kkt}/*.mtx*; grep -o 'gen:[^"]*' experiments/judgement/spec.toml | sort -u; } |
         xargs -P "$(nproc)" -I F "$build/gsofa" experiment experiments/judgement/spec.toml --group prepare --matrix F \
           --fem "$inputs/fem" --kkt "$inputs/kkt" --prepared "$inputs/kept" > /dev/null ;;
     ranks_*) mpirun -np "${group#ranks_}" "$build/gsofa" experiment experiments/judgement/spec.toml --group "$group" \
