@@ -19,6 +19,7 @@ struct provenance {
   std::string source;          ///< path, dataset name or gen: spec as given
   std::string sha256;          ///< of the uncompressed source file; of the spec for generators
   bool stand_in = false;       ///< generated in place of an original of the paper
+  std::string kind{};          ///< "real", "generated", ... (matrix_kind()); prepared files lack it
   offset_t nnz_input = 0;      ///< nonzeros of A as read, before diagonal entries were added
   index_t diagonal_added = 0;  ///< structurally zero diagonal positions that were added
   std::string match;           ///< "none", "kept" (diagonal was zero-free) or "maximum"

@@ -82,7 +82,7 @@ def latest(part):
     """The last record of each case, as a resumed job repeats what ended in an error; an unfinished line is none."""
     cases = {}
     whole = [line for line in part.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")] if part.exists() else []
-    for r in (json_lines.parse(line, f"{part}:{number}") for number, line in enumerate(whole, 1)):
+    for r in json_lines.lines_of(b"".join(whole), part):
         if r.get("kind") == "order":
             cases[json.dumps([r["matrix"]["name"], r["order"], r["seed"], r.get("shuffle", 0)])] = r
             continue

@@ -6,7 +6,7 @@ NUMBER = (int, float)
 NUMBERS = [NUMBER]
 # What a field must be if a line has it; a list is of one type.
 TYPES = {
-    "schema": int, "experiment": str, "host": str, "cpu": str, "gpus": [dict], "variant": str,
+    "schema": int, "run_id": str, "experiment": str, "host": str, "cpu": str, "gpus": [dict], "variant": str,
     "device": str, "threads": int, "chunk_size": int, "wants": [str], "counting": bool, "status": str,
     "reason": str, "samples_s": NUMBERS, "kind": str, "simulated": bool, "git.sha": str,
     "git.dirty": bool, "mpi.ranks": int, "matrix.name": str, "matrix.n": int, "matrix.nnz": int,
@@ -22,6 +22,10 @@ TYPES = {
 # A line of simulate.py and one of profile.jsonl name their matrix; a simulated one counts its GPUs.
 TYPES_OF_NAMED = {"matrix": str, "gpus": int}
 WORDS = {str: "a string", bool: "true or false", int: "an integer", NUMBER: "a number", dict: "an object"}
+
+SCHEMAS = (1, 2)  # versions of the record format; lines of version 2 have headers
+HEADER = "run_header"
+PARTLY_SHARED = {"machine", "mpi"}  # of which a header has some fields and a line the others
 
 # The variant with whose digests other results are compared, so that beyond the oracles it cannot pass by itself.
 TRUSTED = "cpu_gilbert_peierls"
@@ -106,12 +110,42 @@ def load(path):
         raise BadLine(f"{path}: {e.strerror}") from e
 
 
+def joined(lines):
+    """Lines of records, each with the fields of the header of its run (harness/record/run_header.hpp), and without the headers
+    themselves. Lines that have all their fields, and lines that are no records, are as they were."""
+    headers = {}
+    for line in lines:
+        run = line.get("run_id")
+        if line.get("kind") == HEADER:
+            headers[run] = line
+        elif "git" in line or line.get("schema") != SCHEMAS[-1]:
+            yield line
+        elif run not in headers:
+            raise BadLine(f"{line.place}: no line before it is the {HEADER} of {run}")
+        else:
+            yield with_header(headers[run], line)
+
+
+def with_header(header, line):
+    """One record of a line and the header of its run."""
+    record = Object({**header, **line}, line.place)
+    if "kind" not in line:
+        del record["kind"]
+    for key in PARTLY_SHARED & line.keys() & header.keys():
+        record[key] = Object({**header[key], **line[key]}, line.place)
+    return record
+
+
+def lines_of(data, name):
+    """The records in bytes or text, such as what a program printed with --json; `name` names their places."""
+    data = data.encode() if isinstance(data, str) else data
+    return joined(parse(line, f"{name}:{number}") for number, line in enumerate(data.splitlines(), 1) if line.strip())
+
+
 def read(path):
-    """The objects of a file, in order; each has its place, "file:line"."""
+    """The objects of a file, in order; each has its place, "file:line". Records are joined()."""
     try:
         with open(path, "rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield parse(line, f"{path}:{number}")
+            yield from joined(parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip())
     except OSError as e:
         raise BadLine(f"{path}: {e.strerror}") from e

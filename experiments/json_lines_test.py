@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of json_lines.py, and of the committed files that it must read."""
 import copy
+import json
 import pathlib
 import sys
 import tempfile
@@ -50,6 +51,23 @@ class Read(unittest.TestCase):
                              (b'{"matrix": "m", "gpus": []}', "'gpus' is not an integer"),
                              (b'{"series": {"a": [null]}}', "'series' is not an object, each value")):
             self.refused(line, reason)
+
+    def test_records_have_the_fields_of_the_header_of_their_run(self):
+        header = {"schema": 2, "kind": "run_header", "run_id": "a", "git": {"sha": "1"}, "machine": {"id": "m"}, "mpi": {"ranks": 3}}
+        other = header | {"run_id": "b", "git": {"sha": "2"}}
+        line = {"schema": 2, "run_id": "a", "machine": {"after": {}}, "mpi": {"rank_phases_s": []}, "threads": 1}
+        order = {"schema": 2, "run_id": "b", "kind": "order"}
+        old = {"schema": 1, "run_id": "c", "git": {"sha": "3"}}
+        self.file.write_text("".join(json.dumps(x) + "\n" for x in (header, line, other, order, old, line, header, {"simulated": True})))
+        first, second, *rest = json_lines.read(self.file)
+        self.assertEqual(first, {"schema": 2, "run_id": "a", "git": {"sha": "1"}, "machine": {"id": "m", "after": {}},
+                                 "mpi": {"ranks": 3, "rank_phases_s": []}, "threads": 1})
+        self.assertEqual(first.place, f"{self.file}:2")
+        self.assertEqual((second["kind"], second["git"]), ("order", {"sha": "2"}))
+        self.assertEqual(rest, [old, first, {"simulated": True}])
+        with self.assertRaises(json_lines.BadLine) as caught:
+            list(json_lines.lines_of(json.dumps(line), "said"))
+        self.assertEqual(str(caught.exception), "said:1: no line before it is the run_header of a")
 
     def test_a_key_that_is_missing(self):
         self.file.write_text('\n{"a": {"b": 1}}\n')

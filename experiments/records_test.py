@@ -25,7 +25,8 @@ INPUTS = HERE / "gpu_single" / "inputs.tsv"
 GSOFA = os.environ.get("GSOFA", "")
 SKIPPED = 77
 
-SCHEMA = 1
+SCHEMAS = json_lines.SCHEMAS
+KINDS = "original|real|finite elements|power grid|generated|stand-in"
 TRUSTED = json_lines.TRUSTED
 
 NUMBER = (int, float)
@@ -47,7 +48,8 @@ FIELDS = {
                 "first_in_process?": bool},
     "mpi": {"ranks": int, "map": str, "nodes?": int, "library?": str, "rank_phases_s?": list},
     "matrix": {"name": TEXT, "n": int, "nnz": int, "nnz_prepared": int,
-               "sha256": {"type": str, "match": "[0-9a-f]{64}"}, "source": TEXT, "stand_in": bool},
+               "sha256": {"type": str, "match": "[0-9a-f]{64}"}, "source": TEXT, "stand_in": bool,
+               "kind?": {"type": str, "match": KINDS}},  # absent before schema 2
     "ordering": {"row": TEXT, "col": TEXT, "library": str, "seed": int,
                  "digest": {"type": str, "match": "[0-9a-f]{16}"}},
     "variant": TEXT,
@@ -144,8 +146,8 @@ def problems(record, known):
         return order_problems(record)
     if kind == "sequence":
         return sequence_problems(record)
-    if record["schema"] != SCHEMA:
-        found.append(f"schema is {record['schema']}, this test knows {SCHEMA}")
+    if record["schema"] not in SCHEMAS:
+        found.append(f"schema is {record['schema']}, this test knows {SCHEMAS}")
     if record["git"]["dirty"]:
         found.append("git.dirty is true: made by a changed tree")
     if not record["argv"] or not all(is_a(a, str) for a in record["argv"]):
@@ -181,8 +183,8 @@ def problems(record, known):
 def order_problems(record):
     """What is wrong with a line of `gsofa order` whose fields are all there."""
     found = []
-    if record["schema"] != SCHEMA:
-        found.append(f"schema is {record['schema']}, this test knows {SCHEMA}")
+    if record["schema"] not in SCHEMAS:
+        found.append(f"schema is {record['schema']}, this test knows {SCHEMAS}")
     if record["git"]["dirty"]:
         found.append("git.dirty is true: made by a changed tree")
     if record["status"] != "pass" or not record["samples_s"]:
@@ -195,7 +197,7 @@ def order_problems(record):
 
 def sequence_problems(record):
     """What is wrong with a line of a sequence whose fields are all there."""
-    found = [f"schema is {record['schema']}, this test knows {SCHEMA}"] if record["schema"] != SCHEMA else []
+    found = [f"schema is {record['schema']}, this test knows {SCHEMAS}"] if record["schema"] not in SCHEMAS else []
     if record["git"]["dirty"]:
         found.append("git.dirty is true: made by a changed tree")
     if len(record["steps"]) < 2:
@@ -281,13 +283,17 @@ def disagreement(matrix, what, members, key):
 
 
 def read_lines(path, folder, found):
-    """(place, object) of every line of a file; what is no JSON object joins `found`."""
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        where = f"{path.relative_to(folder)}:{number}"
-        try:
-            yield where, json_lines.parse(line, where)
-        except json_lines.BadLine as e:
-            found.append(str(e))
+    """(place, record) of every line of a file; what is no JSON object joins `found`."""
+    def sound():
+        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+            try:
+                yield json_lines.parse(line, f"{path.relative_to(folder)}:{number}")
+            except json_lines.BadLine as e:
+                found.append(str(e))
+    try:
+        yield from ((line.place, line) for line in json_lines.joined(sound()))
+    except json_lines.BadLine as e:
+        found.append(str(e))
 
 
 def read_folder(folder):
@@ -358,7 +364,7 @@ class CommittedRecords(unittest.TestCase):
         if done.returncode == 3:
             self.skipTest(done.stderr.strip())
         self.assertEqual(done.returncode, 0, done.stderr)
-        (mine,) = [json.loads(line) for line in done.stdout.splitlines()]
+        (mine,) = json_lines.lines_of(done.stdout, GSOFA)
         same = [(w, r) for w, r in recorded
                 if r["ordering"]["digest"] == mine["ordering"]["digest"]]
         if not same:
@@ -425,6 +431,14 @@ GOOD_ORDER = {key: GOOD[key] for key in ("schema", "run_id", "time_utc", "argv",
     "tree": {"nodes": 3, "largest_separator": 1, "largest_child": 0.5}}
 
 
+HEADER = {key: GOOD[key] for key in ("run_id", "argv", "experiment", "git", "build", "host", "cpu", "gpus", "mpi")} | {
+    "schema": 2, "kind": json_lines.HEADER,
+    "machine": {"id": "ab" * 8, "microcode": "", "threads_usable": 2, "threads_online": 2}}
+LINE = {key: value for key, value in GOOD.items() if key not in HEADER} | {
+    "schema": 2, "run_id": GOOD["run_id"], "machine": {"before": {}, "after": {}}, "mpi": {"rank_phases_s": []},
+    "matrix": GOOD["matrix"] | {"kind": "real"}}
+
+
 GOOD_STEP = {"n": 3, "nnz": 6, "rows_changed": 1, "vertices_moved": 0, "vertices_reordered": 0, "change": "kept", "compared": False,
              "method": "amf"} | dict.fromkeys(("update_s", "update_cpu_s", "update_order_s", "update_operations", "new_s", "new_cpu_s",
                                                "new_order_s", "new_operations"), 0.5)
@@ -480,10 +494,19 @@ class TheTestItself(unittest.TestCase):
         self.assert_accepted(GOOD, other, counting, trusted, peer, reordered, ran_long, orders_itself)
         self.assert_rejected("digest of gpu_full_analysis", orders_itself, changed("result.digest", "3" * 16, orders_itself))
 
+    def test_lines_with_a_header(self):
+        self.assertEqual(self.found_in(HEADER, LINE, changed("threads", 1, LINE), HEADER), (2, []))
+        self.assert_rejected("run_header of", LINE)
+        self.assert_rejected("run_header of", HEADER, changed("run_id", "other", LINE))
+        for mention, path, value in (("host is absent", "host", None), ("dirty", "git.dirty", True),
+                                     ("machine.id", "machine.id", None), ("mpi.ranks is absent", "mpi.ranks", None)):
+            self.assert_rejected(mention, changed(path, value, HEADER), LINE)
+        self.assert_rejected("matrix.kind", HEADER, changed("matrix.kind", "unreal", LINE))
+
     def test_lines_of_orders(self):
         self.assert_accepted(GOOD_ORDER, GOOD, changed("order", "metis", GOOD_ORDER))
         for mention, path, value in (("result.flops is absent", "result.flops", None), ("dirty", "git.dirty", True),
-                                     ("schema is 2", "schema", 2), ("status is fail", "status", "fail"),
+                                     ("schema is 3", "schema", 3), ("status is fail", "status", "fail"),
                                      ("with 0 samples", "samples_s", []), ("result.fill", "result.fill", 2),
                                      ("order", "order", 3), ("tree.nodes", "tree.nodes", "3")):
             with self.subTest(mention):
@@ -492,7 +515,7 @@ class TheTestItself(unittest.TestCase):
     def test_lines_of_sequences(self):
         self.assert_accepted(GOOD_SEQUENCE)
         for mention, path, value in (("sequence.sha256", "sequence.sha256", "abc"), ("dirty", "git.dirty", True),
-                                     ("schema is 2", "schema", 2), ("no second step", "steps", [GOOD_STEP]),
+                                     ("schema is 3", "schema", 3), ("no second step", "steps", [GOOD_STEP]),
                                      ("steps[1].update_operations is absent", "steps",
                                       [GOOD_STEP, changed("update_operations", None, GOOD_STEP)])):
             with self.subTest(mention):
@@ -516,7 +539,7 @@ class TheTestItself(unittest.TestCase):
                 ("git.sha", "git.sha", "unknown"),
                 ("git.sha", "git.sha", "1ea4137"),
                 ("changed tree", "git.dirty", True),
-                ("schema", "schema", 2),
+                ("schema", "schema", 3),
                 ("schema", "schema", True),
                 ("host is empty", "host", " "),
                 ("cpu is empty", "cpu", ""),

@@ -21,6 +21,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import json_lines
 from terminal_text import printable
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -150,6 +151,8 @@ def recorded(path, offset):
         for line in f:
             offset += len(line)
             r = json.loads(line)
+            if r.get("kind") == json_lines.HEADER:
+                continue
             statuses[r["status"]] += 1
             if r["status"] != GOOD:
                 # Numbers and names of a case aside, reasons are few.

@@ -1,9 +1,10 @@
 """Runs of gsofa on ranks, and verified runs, for the scripts of this folder. Standard library only."""
-import json
 import os
 import shutil
 import subprocess
 import sys
+
+import json_lines
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -27,7 +28,7 @@ def records(program, matrix, variants, extra):
     for v in variants:
         command += ["--variant", v]
     done = subprocess.run(command + extra, stdout=subprocess.PIPE, text=True, check=False)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = list(json_lines.lines_of(done.stdout, program))
     bad = [r for r in rows if r["status"] not in ("pass", "unverified")]
     if done.returncode not in (0, 3) or bad or len(rows) != len(variants):
         reasons = "; ".join(f"{r['variant']}: {r['status']} {r['reason']}" for r in bad)

@@ -22,7 +22,6 @@ import json_lines  # noqa: E402
 DATASETS = ROOT / "experiments" / "datasets.toml"
 MATRICES = ROOT / "experiments" / "matrices"
 KINDS = ("real", "finite elements", "power grid", "stand-in", "generated")
-SCHEMA = 1
 TRUSTED = json_lines.TRUSTED
 
 # The records cannot be read, or do not allow what is asked of them; one line says why. A key that a line lacks is one.
@@ -68,8 +67,8 @@ def read(sources):
                 profiles.append(line)
             elif line.get("kind") in ("order", "sequence"):
                 continue
-            elif line.get("schema") != SCHEMA:
-                raise Refused(f"{line.place}: schema {line.get('schema')!r}, this reads {SCHEMA}")
+            elif line.get("schema") not in json_lines.SCHEMAS:
+                raise Refused(f"{line.place}: schema {line.get('schema')!r}, this reads {json_lines.SCHEMAS}")
             else:
                 runs.append(line)
         if fault:

@@ -14,7 +14,6 @@ Needs a GPU and Python 3.11. Exit status: 0, 1 where a run failed, 2 for a wrong
 """
 import argparse
 import csv
-import json
 import math
 import os
 import pathlib
@@ -24,6 +23,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.append(str(ROOT / "experiments"))
+
+import json_lines  # noqa: E402
+
 COLUMNS = ("input", "kind", "n", "nnz", "entries", "counts", "cold_ms", "first_ms", "kernels_ms", "commit", "gpu", "cpu")
 GENERATED = ("grid5:nx=300", "grid7:nx=40", "grid7:nx=64,drop=0.3", "grid27:nx=40,drop=0.3", "elasticity3d:nx=26", "circuit:n=100000,hubs=30",
              "convection:nx=52", "fields:nx=36", "fields:nx=36,coupling=random", "dg:nx=22", "dg:nx=186,nz=1", "grid7:nx=36,oneway=1")
@@ -69,7 +72,7 @@ class Program:
         """Records of one process, a new variant object for every run."""
         said = self.call("run", *files, "--variant", "gpu_bitmap_panels", "--want", "counts", "--set", f"counts={counts}",
                          "--verify", "none", "--warmup", 0, "--repeat", runs, "--json", env=env)
-        return [json.loads(line) for line in said.splitlines()]
+        return list(json_lines.lines_of(said, "gsofa run"))
 
 
 def injection(out):

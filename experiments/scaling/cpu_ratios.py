@@ -5,13 +5,13 @@ Each round runs every layout once; the ratios are of the medians over all rounds
 the script stops if one is refuted. Standard library only.
 """
 import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import json_lines  # noqa: E402
 from verified_runs import ROOT, launcher  # noqa: E402
 
 SCHEDULES = ["block", "inter_node", "intra_node", "dynamic"]
@@ -26,7 +26,7 @@ def run(args, ranks, workers, schedule):
     if args.out:
         command += ["--out", args.out]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    records = [json.loads(line) for line in done.stdout.splitlines()]
+    records = list(json_lines.lines_of(done.stdout, command[0]))
     if done.returncode != 0 or len(records) != 1:
         sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr}")
     return records[0]["samples_s"][0]

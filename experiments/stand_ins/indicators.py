@@ -17,6 +17,10 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXPERIMENTS = HERE.parent
+sys.path.append(str(EXPERIMENTS))
+
+import json_lines  # noqa: E402
+
 LEAST_ORDER = 1000  # of the population
 LIMIT_S = 120  # of a run
 MOST_STEPS = 3e10  # of a search that is not tried
@@ -45,7 +49,7 @@ def run(program, matrix, variant, *options):
     """The record of a run, or None if it was not finished."""
     text = call(program, "run", "--json", "--matrix", matrix, "--variant", variant, "--verify", "none", "--threads", 1,
                 "--timeout", LIMIT_S, *options)
-    record = json.loads(text) if text.strip() else {"status": "error"}
+    record = next(json_lines.lines_of(text, variant), {"status": "error"})
     return record if record["status"] in ("pass", "unverified") else None
 
 

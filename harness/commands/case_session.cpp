@@ -208,7 +208,7 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
   const bool again = outcome.judged.status == run_status::skipped && !known_.skipped.empty() &&
                      known_.skipped.contains(record_key(record));
   if (file_ && !again) file_->append(record);
-  if (output_.json) std::cout << json_line(record) << std::endl;
+  if (output_.json) std::cout << printed_.lines_of(record) << std::flush;
   if (outcome.judged.status == run_status::skipped) {
     // The list below the table has the reason once.
     skipped_[one_line(outcome.judged.reason)].insert(c.request.info->name);

@@ -64,6 +64,7 @@ class case_session {
   session_info session_;
   output_options output_;
   std::optional<record_file> file_;
+  record_writer printed_;
   record_keys known_;  // with --resume
   text_table table_;
   std::map<std::string, std::set<std::string>> skipped_;  // variants by the reason

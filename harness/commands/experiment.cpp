@@ -40,7 +40,7 @@ void expand(experiment_case& c, const kind_folders& folders) {
       const auto folder = folders.find(m);
       const auto names = folder == folders.end() ? dataset_catalog::repository().bundled(word->kind)
                                                  : files_of(folder->second);
-      c.of_kinds.insert(c.of_kinds.end(), names.begin(), names.end());
+      for (const auto& name : names) c.of_kinds.emplace(name, word->kind);
       out.insert(out.end(), names.begin(), names.end());
     } else if (m == "@bundled") {
       const auto names = dataset_catalog::repository().bundled();

@@ -29,8 +29,9 @@ struct experiment_case {
   /// As --matrix. Paths are relative to the repository. "@bundled" stands for all bundled matrices;
   /// kind_words are replaced too.
   std::vector<std::string> matrices;
-  std::vector<std::string> of_kinds;  ///< what kind_words stand for, also in `matrices`
-  index_t least_order = 0;            ///< smaller matrices of `of_kinds` are left out
+  /// Kind of each matrix that kind_words stand for; `matrices` has these matrices too.
+  std::map<std::string, std::string> of_kinds;
+  index_t least_order = 0;  ///< smaller matrices of `of_kinds` are left out
   std::vector<std::string> orders{"metis"};
   match_mode match = match_mode::automatic;
   std::int64_t seed = -1;

@@ -151,14 +151,17 @@ exit_code run(const experiment_options& o, session_info session) {
                                   .order = order,
                                   .seed = p.source->seed,
                                   .threads = this_machine().hardware_threads};
-        const bool of_kind =
-            std::ranges::find(p.source->of_kinds, name) != p.source->of_kinds.end();
+        const auto kind = p.source->of_kinds.find(name);
+        const bool of_kind = kind != p.source->of_kinds.end();
         std::string refused;
         std::optional<status_line> shown;
         shown.emplace([what = shown_name(name)] { return what + ": reading, matching, ordering"; });
         const auto a = load_on_root(j, [&]() -> prepared_pattern {
           try {
             auto loaded = load_kept_matrix(o.prepared, name, how);
+            // Generated and original matrices may be in the folder of another kind.
+            if (of_kind && loaded.origin().kind == kind_words[0].kind)
+              loaded.origin().kind = kind->second;
             if (!of_kind || loaded.view().n_rows >= p.source->least_order) return loaded;
             refused = fmt::format("has {} rows, fewer than {}", loaded.view().n_rows,
                                   p.source->least_order);

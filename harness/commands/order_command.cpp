@@ -240,8 +240,8 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
                       ": is ordered already; name the matrix that it was made from");
   }
   std::vector<order_case> cases = plan_orders(o.matrix.order);
-  const std::optional<record_file> file =
-      o.out.empty() ? std::nullopt : std::optional<record_file>(o.out);
+  std::optional<record_file> file;
+  if (!o.out.empty()) file.emplace(o.out);
   const int threads = o.threads > 0 ? o.threads : this_machine().hardware_threads;
   const raw_matrix m = read_matrix(o.matrix.matrix);
   const std::string name = marked_name(m.origin);
@@ -264,6 +264,7 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
                                                    : milliseconds(c.samples_s.back()) + " ms");
     }
   }
+  record_writer printed;
   bool failed = false;
   bool absent = false;  // an order that was named
   for (const order_case& c : cases) {
@@ -271,7 +272,7 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
     absent = absent || (c.by_name && c.judged.status == run_status::skipped);
     const json r = order_record(session, m, matched, c, o, threads);
     if (file && c.judged.status != run_status::skipped) file->append(r);
-    if (o.json) std::cout << json_line(r) << '\n';
+    if (o.json) std::cout << printed.lines_of(r);
   }
   if (!o.json) {
     print_orders(cases);

@@ -8,6 +8,7 @@
 #include "common/file.hpp"
 #include "common/matrix_file.hpp"
 #include "common/sha256.hpp"
+#include "harness/matrices/matrix_kind.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/run/status.hpp"
 
@@ -70,7 +71,10 @@ prepared_pattern load_kept_matrix(const fs::path& folder, const std::string& spe
     }
     prepared_pattern found;
     const std::string reason = why_not(file, wanted, found);
-    if (reason.empty()) return found;
+    if (reason.empty()) {
+      found.origin().kind = matrix_kind(found.origin());
+      return found;
+    }
     std::fprintf(stderr, "%s: prepared again\n", one_line(reason).c_str());
   }
   const prepared_pattern a = load_matrix(from, how);

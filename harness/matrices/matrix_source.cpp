@@ -10,6 +10,7 @@
 #include "common/sha256.hpp"
 #include "common/text.hpp"
 #include "harness/matrices/datasets.hpp"
+#include "harness/matrices/matrix_kind.hpp"
 
 namespace gsofa {
 
@@ -179,6 +180,7 @@ raw_matrix read_matrix(const matrix_location& from) {
   m.origin.name = from.name;
   m.origin.source = from.source;
   m.origin.stand_in = from.stand_in;
+  m.origin.kind = matrix_kind(m.origin);
   return m;
 }
 
@@ -195,7 +197,11 @@ preparation_key key_of(const matrix_location& from, const std::string& sha256,
 }
 
 prepared_pattern load_matrix(const std::string& spec, const prepare_options& options) {
-  if (is_prepared(spec)) return prepared_pattern::load(spec);
+  if (is_prepared(spec)) {
+    prepared_pattern a = prepared_pattern::load(spec);
+    a.origin().kind = matrix_kind(a.origin());
+    return a;
+  }
   return load_matrix(locate_matrix(spec), options);
 }
 

@@ -8,8 +8,10 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <numeric>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "common/cuda_device.hpp"
@@ -22,6 +24,13 @@
 namespace gsofa {
 
 namespace {
+
+// A path below the working directory relative to it, other words as they are.
+std::string relative_to_here(std::string word) {
+  std::error_code ignored;
+  const std::string here = std::filesystem::current_path(ignored).string() + "/";
+  return word.starts_with(here) ? word.substr(here.size()) : word;
+}
 
 json gpus_json() {
   json list = json::array();
@@ -138,7 +147,9 @@ session_info make_session(int argc, const char* const* argv) {
   std::string stamp = utc_now();
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
   s.run_id = fmt::format("{}-{:08x}", stamp, entropy());
-  s.argv.assign(argv, argv + argc);
+  for (const char* word : std::span(argv, static_cast<std::size_t>(argc))) {
+    s.argv.push_back(relative_to_here(word));
+  }
   return s;
 }
 
@@ -172,8 +183,9 @@ json matrix_json(const pattern_view& a, const provenance& p) {
           {"nnz_prepared", a.nnz()},
           {"diagonal_added", p.diagonal_added},
           {"sha256", p.sha256},
-          {"source", p.source},
-          {"stand_in", p.stand_in}};
+          {"source", relative_to_here(p.source)},
+          {"stand_in", p.stand_in},
+          {"kind", p.kind}};
 }
 
 json record_head(const session_info& session, const machine_state& before,

@@ -13,7 +13,7 @@ namespace gsofa {
 using json = nlohmann::ordered_json;
 
 /// Version of the record format; raised whenever the meaning or type of a key changes.
-inline constexpr int record_schema = 1;
+inline constexpr int record_schema = 2;
 
 /// What all records of one process share.
 struct session_info {
@@ -21,6 +21,7 @@ struct session_info {
   std::vector<std::string> argv;
   std::string experiment;  ///< name of the spec; empty outside `gsofa experiment`
 };
+/// The command line: a word that names a path below the working directory is made relative to it.
 session_info make_session(int argc, const char* const* argv);
 
 /// UTC now as 2024-01-31T12:34:56Z.

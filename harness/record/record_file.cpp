@@ -103,13 +103,10 @@ std::string cut_off(const std::filesystem::path& file) {
          ": its last line is cut off: remove it, or go on with --resume, which drops it";
 }
 
+// Of a line that was written whole.
 bool is_record(const std::string& line) {
-  try {
-    record_key(json::parse(line));
-    return true;
-  } catch (const json::exception&) {
-    return false;
-  }
+  const json value = json::parse(line, nullptr, false);
+  return value.is_object() && value.contains("schema") && value.contains("run_id");
 }
 
 }  // namespace
@@ -138,18 +135,24 @@ record_file::record_file(std::filesystem::path file) : file_(std::move(file)) {
   if (!locked_file(file_).unterminated().empty()) throw input_error(cut_off(file_));
 }
 
-void record_file::append(const json& record) const {
+void record_file::append(const json& record) {
   locked_file out(file_);
   // Another process that shares the file may have died since it was opened.
   if (!out.unterminated().empty()) throw error(exit_code::run_failed, cut_off(file_));
-  out.append(json_line(record) + "\n");
+  record_writer written = writer_;
+  out.append(written.lines_of(record));
+  writer_ = written;
 }
 
 record_keys recorded_keys(const std::filesystem::path& file) {
   record_keys keys;
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return keys;
-  const auto use = [&](const json& record) {
+  record_reader reader;
+  const auto use = [&](json line) {
+    const auto joined = reader.record_of(std::move(line));
+    if (!joined) return;
+    const json& record = *joined;
     require_fields(record, {{"/schema", json_type::integer},
                             {"/status", json_type::text},
                             {"/git/sha", json_type::text},
@@ -166,9 +169,10 @@ record_keys recorded_keys(const std::filesystem::path& file) {
                             {"/counting", json_type::flag},
                             {"/asked", json_type::array, true},
                             {"/mpi/ranks", json_type::integer}});
-    if (record.at("schema") != record_schema) {
-      throw input_error(fmt::format("schema {}, this program reads {}", record.at("schema").dump(),
-                                    record_schema));
+    const json& schema = record.at("schema");
+    if (schema < 1 || schema > record_schema) {
+      throw input_error(
+          fmt::format("schema {}, this program reads 1 to {}", schema.dump(), record_schema));
     }
     const json& status = record.at("status");
     if (status == "error") return;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/record/record.hpp"
+#include "harness/record/run_header.hpp"
 
 namespace gsofa {
 
@@ -14,14 +15,16 @@ class record_file {
   /// Creates the file and its folder if absent; throws input_error if it cannot be written, as
   /// refuse_other_text(), or if its last line is not terminated.
   explicit record_file(std::filesystem::path file);
-  /// Appends one line whole or not at all, under a lock, so that processes may share the file; the
-  /// line is on the disk when this returns (fsync). Throws error (run_failed) if the device does
+  /// Appends the record whole or not at all, under a lock, so that processes may share the file; it
+  /// is on the disk when this returns (fsync). Throws error (run_failed) if the device does
   /// not take it, or after an unterminated line.
-  void append(const json& record) const;
+  /// Before the first record of a run stands its header (record_writer).
+  void append(const json& record);
   [[nodiscard]] const std::filesystem::path& path() const { return file_; }
 
  private:
   std::filesystem::path file_;
+  record_writer writer_;
 };
 
 /// Throws input_error if `file` is a regular file whose text does not begin with a record: records

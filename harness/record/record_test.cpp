@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/record/json_lines.hpp"
 #include "harness/record/record_file.hpp"
 #include "harness/testing/fake_variant.hpp"
 #include "reference/worked_example.hpp"
@@ -55,6 +57,18 @@ class temporary_file {
   std::filesystem::path path_;
 };
 
+std::vector<json> records_in(const std::filesystem::path& file) {
+  std::vector<json> found;
+  record_reader reader;
+  read_json_lines(file, [&](json line) {
+    if (auto record = reader.record_of(std::move(line))) found.push_back(std::move(*record));
+  });
+  return found;
+}
+
+// The lines of one record, those of its run included.
+std::string lines_of(const json& record) { return record_writer().lines_of(record); }
+
 // Files of this process may have at most `bytes` bytes: a write beyond that is cut short, as on a
 // full disk.
 class file_size_limit {
@@ -93,7 +107,7 @@ TEST_CASE("a record has every field of the schema") {
   CHECK(sizes.at("least_positive") == 1);
   CHECK(sizes.at("most") == 2.5);
   CHECK(sizes.at("rank_correlation") == doctest::Approx(1));
-  for (const char* key : {"name", "n", "nnz", "sha256", "source", "stand_in"}) {
+  for (const char* key : {"name", "n", "nnz", "sha256", "source", "stand_in", "kind"}) {
     CHECK(r.at("matrix").contains(key));
   }
   for (const char* key : {"row", "col", "library", "seed", "digest"}) {
@@ -130,11 +144,10 @@ TEST_CASE("names that are not UTF-8 do not cost the record") {
   json r = sample_record();
   r["matrix"]["name"] = "w\xff";
   record_file(file.path()).append(r);
-  std::ifstream in(file.path());
-  std::string line;
-  REQUIRE(std::getline(in, line));
-  CHECK(json::parse(line).at("matrix").at("name") == "w\xef\xbf\xbd");
-  CHECK(recorded_keys(file.path()).done.contains(record_key(json::parse(line))));
+  const auto found = records_in(file.path());
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].at("matrix").at("name") == "w\xef\xbf\xbd");
+  CHECK(recorded_keys(file.path()).done.contains(record_key(found[0])));
 }
 
 TEST_CASE("options keep their types") {
@@ -168,14 +181,14 @@ TEST_CASE("cases that were skipped or ended in an error are to be run again") {
 TEST_CASE("records are appended as whole lines and found again by key") {
   const temporary_file file;
   CHECK(recorded_keys(file.path()).done.empty());
-  const record_file out(file.path());
+  record_file out(file.path());
   const json r = sample_record();
   out.append(r);
   out.append(sample_record(run_status::skipped));
   std::ifstream in(file.path());
   int lines = 0;
   for (std::string line; std::getline(in, line); ++lines) CHECK(json::parse(line).is_object());
-  CHECK(lines == 2);
+  CHECK(lines == 4);  // two runs with one record each
   const auto keys = recorded_keys(file.path()).done;
   CHECK(keys.size() == 1);
   CHECK(keys.contains(record_key(r)));
@@ -227,18 +240,19 @@ TEST_CASE("records are appended to nothing but records") {
     CHECK(content(file.path()) == other);
   }
   const json r = sample_record();
-  for (const std::string& ours : {std::string(), std::string("\n\n"), json_line(r) + "\n",
-                                  std::string(R"({"kind":"predicted","matrix":{}})") + "\n"}) {
+  for (const std::string& ours :
+       {std::string(), std::string("\n\n"), json_line(r) + "\n", lines_of(r),
+        std::string(R"({"kind":"predicted","matrix":{}})") + "\n"}) {
     put(file.path(), ours);
     record_file(file.path()).append(r);
-    CHECK(content(file.path()) == ours + json_line(r) + "\n");
+    CHECK(content(file.path()) == ours + lines_of(r));
   }
 }
 
 TEST_CASE("a record is on the disk once it is appended, and so is the name of a new file") {
   const temporary_file file;
   const noted_syncs synced;
-  const record_file out(file.path());
+  record_file out(file.path());
   CHECK(synced.paths() == std::vector<std::string>{file.path().parent_path().string()});
   out.append(sample_record());
   REQUIRE(synced.paths().size() == 2);
@@ -292,7 +306,7 @@ TEST_CASE("a line with a wrong type or a missing key is refused by line and key"
 TEST_CASE("a record that the disk does not take whole leaves the file as it was") {
   const temporary_file file;
   const json r = sample_record();
-  const record_file out(file.path());
+  record_file out(file.path());
   out.append(r);
   const std::string before = content(file.path());
   {
@@ -301,13 +315,64 @@ TEST_CASE("a record that the disk does not take whole leaves the file as it was"
   }
   CHECK(content(file.path()) == before);
   out.append(r);
-  CHECK(content(file.path()) == before + before);
+  CHECK(content(file.path()) == before + before.substr(before.find('\n') + 1));
+  CHECK(records_in(file.path()).size() == 2);
+  // The header is written with the next record if the first one of a run was not.
+  const json next = sample_record();
+  {
+    const file_size_limit full(content(file.path()).size() + 100);
+    CHECK_THROWS_AS(out.append(next), error);
+  }
+  out.append(next);
+  CHECK(records_in(file.path()).back().at("run_id") == next.at("run_id"));
+}
+
+TEST_CASE("lines of a run share one header, and are read again as the records that they are of") {
+  const json first = sample_record();
+  json second = first;
+  second["threads"] = 7;
+  record_writer writer;
+  std::string both = writer.lines_of(first);
+  both += writer.lines_of(second);
+  CHECK(std::ranges::count(both, '\n') == 3);
+  const json header = json::parse(both.substr(0, both.find('\n')));
+  CHECK(header.at("kind") == "run_header");
+  CHECK(header.at("machine").contains("id"));
+  CHECK_FALSE(header.at("machine").contains("after"));
+  const std::string own = writer.lines_of(second);
+  for (const char* key : {"argv", "git", "build", "host", "cpu", "gpus", "experiment"}) {
+    CHECK(header.contains(key));
+    CHECK_FALSE(json::parse(own).contains(key));
+  }
+  const temporary_file file;
+  put(file.path(), both);
+  // As json compares objects: whatever the order of their keys.
+  const auto found = records_in(file.path());
+  REQUIRE(found.size() == 2);
+  CHECK(nlohmann::json(found[0]) == nlohmann::json(first));
+  CHECK(nlohmann::json(found[1]) == nlohmann::json(second));
+  CHECK(recorded_keys(file.path()).done.size() == 2);
+  put(file.path(), own);
+  CHECK_THROWS_WITH_AS(recorded_keys(file.path()),
+                       (file.path().string() + ":1: not a record: no line before it is the " +
+                        "run_header of " + first.at("run_id").get<std::string>())
+                           .c_str(),
+                       input_error);
+  CHECK(record_writer().lines_of({{"kind", "predicted"}}) == "{\"kind\":\"predicted\"}\n");
+}
+
+TEST_CASE("the command line of a record is relative to the working directory") {
+  const std::string here = std::filesystem::current_path().string();
+  const std::string file = here + "/build/gsofa";
+  const std::string sibling = here + "2/x";
+  const char* argv[] = {file.c_str(), "run", sibling.c_str()};
+  CHECK(make_session(3, argv).argv == std::vector<std::string>{"build/gsofa", "run", sibling});
 }
 
 TEST_CASE("a last line that is cut off is never appended to") {
   const temporary_file file;
   const json r = sample_record();
-  const record_file out(file.path());
+  record_file out(file.path());
   out.append(r);
   const std::string whole = content(file.path());
   const std::string torn = whole + whole.substr(0, 200);
@@ -322,12 +387,14 @@ TEST_CASE("what is left of a record that is cut off is dropped") {
   CHECK(mend_last_line(file.path()).empty());
   const json r = sample_record();
   record_file(file.path()).append(r);
-  const std::string whole = content(file.path());
+  const std::string written = content(file.path());
+  const std::string header = written.substr(0, written.find('\n') + 1);
+  const std::string whole = written.substr(header.size());
   CHECK(mend_last_line(file.path()).empty());
-  for (const std::string& before : {std::string(), whole, std::string(200000, '\n')}) {
+  for (const std::string& before : {header, written, header + std::string(200000, '\n')}) {
     for (const std::size_t size : {std::size_t{1}, std::size_t{200}, whole.size() - 2}) {
       put(file.path(), before + whole.substr(0, size));
-      CHECK(recorded_keys(file.path()).done.size() == (before == whole ? 1 : 0));
+      CHECK(recorded_keys(file.path()).done.size() == (before == written ? 1 : 0));
       CHECK(mend_last_line(file.path()).find("dropped") != std::string::npos);
       CHECK(content(file.path()) == before);
     }

@@ -13,6 +13,7 @@ ROOT = HERE.parent.parent
 SKIPPED = 77
 sys.path.insert(0, str(ROOT / "experiments"))
 
+import json_lines  # noqa: E402
 import records_test as committed  # noqa: E402
 
 try:
@@ -86,13 +87,8 @@ class Fields(unittest.TestCase):
 @functools.cache
 def lines():
     """(place, record) of every committed line that is a record; profiles of throughput are not."""
-    found = []
-    for path in sorted((ROOT / "experiments" / "records").rglob("*.jsonl")):
-        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            record = json.loads(text)
-            if "dram_gb_per_s" not in record:
-                found.append((f"{path.relative_to(ROOT)}:{number}", record))
-    return found
+    files = sorted((ROOT / "experiments" / "records").rglob("*.jsonl"))
+    return [(record.place, record) for path in files for record in json_lines.read(path) if "dram_gb_per_s" not in record]
 
 
 @unittest.skipUnless(jsonschema, "no Python package jsonschema: no record was validated against the schema")
@@ -115,7 +111,8 @@ class Validation(unittest.TestCase):
     def test_faults_are_found(self):
         for good in (committed.GOOD, committed.GOOD_ORDER):
             self.assertTrue(self.validator.is_valid(good), [e.message for e in self.validator.iter_errors(good)])
-            for path, value in (("threads", "1"), ("threads", None), ("git.sha", "abc"), ("matrix.n", 0), ("schema", 2),
+            for path, value in (("threads", "1"), ("threads", None), ("git.sha", "abc"), ("matrix.n", 0), ("schema", 3),
+                                ("matrix.kind", "unreal"),
                                 ("status", "well"), ("samples_s", [-1.0]), ("result.nnz_l", 1.5), ("time_utc", "now")):
                 self.assertFalse(self.validator.is_valid(committed.changed(path, value, good)), (path, value))
             self.assertFalse(self.validator.is_valid(copy.deepcopy(good) | {"colour": "red"}))
@@ -124,6 +121,12 @@ class Validation(unittest.TestCase):
         for wrong in (step | {"change": "turned"}, step | {"colour": "red"}, step | {"update_s": 0}):
             self.assertFalse(self.validator.is_valid(committed.GOOD_SEQUENCE | {"steps": [step, wrong]}), wrong)
         self.assertFalse(self.validator.is_valid(committed.GOOD | {"kind": "other"}))
+
+    def test_headers(self):
+        header = committed.HEADER
+        self.assertTrue(self.validator.is_valid(header), [e.message for e in self.validator.iter_errors(header)])
+        for wrong in (header | {"schema": 1}, header | {"threads": 1}, committed.changed("git", None, header)):
+            self.assertFalse(self.validator.is_valid(wrong), wrong)
 
 
 def main():

@@ -90,10 +90,12 @@ texts record_seeds() {
   outcome.samples_s = {0.5, 0.25};
   outcome.phases_s = {{"traverse", 0.25}};
   outcome.last.emplace();
-  const std::string passed = json_line(make_record(session, a, request, outcome, true)) + "\n";
-  const std::string skipped =
-      json_line(make_record(session, a, request, skipped_case("no GPU"), false)) + "\n";
-  return {passed, skipped + passed,
+  const json passed = make_record(session, a, request, outcome, true);
+  const json skipped = make_record(session, a, request, skipped_case("no GPU"), false);
+  record_writer writer;
+  std::string both = writer.lines_of(skipped);
+  both += writer.lines_of(passed);
+  return {json_line(passed) + "\n", both,
           "{\"simulated\": 1.5, \"matrix\": \"AU\", \"gpus\": 4, \"schedule\": \"dynamic\"}\n"
           "{\"dram_gb_per_s\": 1, \"matrix\": \"AU\", \"variant\": \"cpu_maxid\"}\n"};
 }

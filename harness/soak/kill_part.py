@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from programs import Failed, environment, json_lines, require, require_no_parts, results
+from programs import Failed, environment, json_lines, records_of, require, require_no_parts, results
 
 RANK_LIMIT = 90  # seconds in which ranks end after one of them was killed; they notice in 60
 
@@ -58,8 +58,9 @@ class KillPart:
         done = self.run(command, environment(leaks=False))
         done.require_alive()
         try:
-            return json.loads(done.out)["mpi"]["ranks"] == 2
-        except (ValueError, KeyError):
+            (record,) = records_of(done.out, "stdout")
+            return record["mpi"]["ranks"] == 2
+        except (ValueError, Failed):
             return False
 
     def kill(self, seconds):
@@ -84,8 +85,7 @@ class KillPart:
 
     def checkpointed_result(self, args):
         def whole():
-            (record,) = (json.loads(line) for line in
-                         self.run_whole([self.gsofa, *args]).out.splitlines())
+            (record,) = records_of(self.run_whole([self.gsofa, *args]).out, "stdout")
             return record["result"]
         return self.undisturbed(" ".join(args), whole)
 
@@ -150,7 +150,7 @@ class KillPart:
         out = self.run_whole([self.gsofa, "run", "--matrix", prepared, "--variant",
                               "cpu_gilbert_peierls", "--verify", "none", "--json", "--repeat", "1",
                               "--warmup", "0"]).out
-        return json.loads(out)["ordering"]["digest"]
+        return records_of(out, "stdout")[0]["ordering"]["digest"]
 
     def kill_prepare(self, rng, folder):
         matrix = rng.choice(("gen:random:n=30000,degree=2", "gen:grid7:nx=24", "epb0"))

@@ -13,6 +13,10 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "experiments"))
+
+import json_lines as record_lines  # noqa: E402
+
 OK, FAILED, BAD_INPUT, UNAVAILABLE, RUN_FAILED = 0, 1, 2, 3, 4
 LIMIT = 180  # seconds after which a program that needs one or two counts as hanging
 MOST_SAVED = 3  # failures of one kind that are saved; further ones are counted
@@ -97,13 +101,15 @@ def json_lines(path):
         return []
     text = path.read_bytes()
     require(text == b"" or text.endswith(b"\n"), f"{path.name} ends with a torn record")
-    records = []
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            records.append(json.loads(line))
-        except ValueError as e:
-            raise Failed(f"{path.name}:{number} is no record: {line[:80]!r}") from e
-    return records
+    return records_of(text, path.name)
+
+
+def records_of(text, name):
+    """The records that a program printed or wrote."""
+    try:
+        return list(record_lines.lines_of(text, name))
+    except record_lines.BadLine as e:
+        raise Failed(f"no record: {e}") from e
 
 
 def case_of(record):

@@ -7,8 +7,8 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
-from cli_support import (GSOFA, GSOFA_COUNTING, ROOT, OK, FAILED, BAD_INPUT, UNAVAILABLE, SINGULAR, RECTANGULAR, call,
-                         file_size_limit, worked_example, CliTest)
+from cli_support import (GSOFA, GSOFA_COUNTING, ROOT, OK, FAILED, BAD_INPUT, UNAVAILABLE, SINGULAR, RECTANGULAR,
+                         call, file_size_limit, records_of, worked_example, CliTest)
 
 
 class ListTest(CliTest):
@@ -116,7 +116,7 @@ class OrderTest(CliTest):
     def orders(self, *args, code=OK):
         done = call("order", "--json", *args)
         self.assertEqual(done.returncode, code, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return records_of(done.stdout)
 
     def test_all_orders_side_by_side(self):
         out = self.folder / "orders.jsonl"
@@ -128,7 +128,7 @@ class OrderTest(CliTest):
         for name in ("amd", "colamd", "natural"):  # GPU orders, if there are any, may be better
             self.assertGreaterEqual(found[name]["result"]["flops"], found["tournament"]["result"]["flops"])
         self.assertEqual(found["natural"]["result"]["height"], 400)
-        kept = [json.loads(line) for line in out.read_text().splitlines()]
+        kept = records_of(out.read_text())
         self.assertEqual([r["order"] for r in kept], [r["order"] for r in found.values() if r["status"] != "skipped"])
         run = self.records("--matrix", "gen:grid5:nx=20,ny=20", "--order", "amd", "--variant", "cpu_fill1")
         self.assertEqual([run[0]["result"][k] for k in ("nnz_l", "nnz_u", "fill")],
@@ -187,7 +187,7 @@ class OrderTest(CliTest):
                 done = subprocess.run([GSOFA, *args], capture_output=True, text=True, timeout=300,
                                       env=os.environ | environment)
                 self.assertEqual(done.returncode, OK, done.stderr)
-                found.append(json.loads(done.stdout)["result"])
+                found.append(records_of(done.stdout)[0]["result"])
             self.assertEqual(*found)
 
     def test_metis_says_that_a_limit_of_file_sizes_keeps_it_out(self):

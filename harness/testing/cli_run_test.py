@@ -10,8 +10,8 @@ import time
 import unittest
 from pathlib import Path
 
-from cli_support import (GSOFA, GSOFA_COUNTING, OK, FAILED, BAD_INPUT, RUN_FAILED, SMALL, NO_DIAGONAL, SINGULAR, call,
-                         file_size_limit, worked_example, CliTest)
+from cli_support import (GSOFA, GSOFA_COUNTING, ROOT, OK, FAILED, BAD_INPUT, RUN_FAILED, SMALL, NO_DIAGONAL, SINGULAR,
+                         call, file_size_limit, records_of, worked_example, CliTest)
 
 
 class RunTest(CliTest):
@@ -113,9 +113,9 @@ class RunTest(CliTest):
         args = ("--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
         first = self.records(*args)
         self.records(*args)
-        lines = out.read_text().splitlines()
-        self.assertEqual(len(lines), 2)
-        self.assertEqual(json.loads(lines[0]), first[0])
+        self.assertEqual(len(out.read_text().splitlines()), 4)  # two runs with one record each
+        kept = records_of(out.read_text())
+        self.assertEqual((len(kept), kept[0]), (2, first[0]))
 
     def test_resume_leaves_out_what_is_recorded(self):
         out = str(self.folder / "records.jsonl")
@@ -185,10 +185,10 @@ class RunTest(CliTest):
             self.skipTest("the size of stacks is limited here")
         done = run("run", self.small, "--variant", "cpu_maxid,cpu_fill1", "--json")
         self.assertEqual(done.returncode, OK, done.stderr)
-        self.assertEqual([json.loads(line)["threads"] for line in done.stdout.splitlines()], [1, 1])
+        self.assertEqual([r["threads"] for r in records_of(done.stdout)], [1, 1])
         self.assertEqual(run("prepare", self.small, "-o", str(self.folder / "p")).returncode, OK)
         done = run("run", self.small, "--variant", "cpu_maxid", "--threads", "8", "--json")
-        self.assertEqual((done.returncode, json.loads(done.stdout)["reason"]),
+        self.assertEqual((done.returncode, records_of(done.stdout)[0]["reason"]),
                          (RUN_FAILED, "cannot start 3 threads: Resource temporarily unavailable"))
         # A variant is not to blame.
         for args in (["run", self.small, "--variant", "cpu_fill1", "--timeout", "60"], ["check", "--variant", "cpu_fill1"]):
@@ -229,8 +229,12 @@ class RunTest(CliTest):
     def test_json_is_nothing_but_records(self):
         done = call("run", "--json", "--matrix", self.small, "--repeat", "1")
         self.assertEqual(done.returncode, OK)
-        for line in done.stdout.splitlines():
-            self.assertEqual(json.loads(line)["schema"], 1)
+        header, *lines = map(json.loads, done.stdout.splitlines())
+        self.assertEqual((header["schema"], header["kind"], header["mpi"]["ranks"]), (2, "run_header", 1))
+        for line in lines:
+            self.assertEqual((line["schema"], line["run_id"]), (2, header["run_id"]))
+            self.assertEqual(line.keys() & {"argv", "git", "build", "host", "cpu", "gpus", "kind"}, set())
+            self.assertEqual(line["machine"].keys(), {"before", "after"})
 
 
     def test_a_name_that_is_not_utf8(self):
@@ -279,8 +283,8 @@ class RunTest(CliTest):
         self.assertEqual(done.returncode, OK, done.stderr)
         self.assertIn(f"{out}: its last line was cut off and is dropped, 300 bytes\n", done.stderr)
         lines = out.read_text().splitlines(keepends=True)
-        self.assertEqual(lines[0], whole)
-        self.assertEqual([json.loads(line)["variant"] for line in lines], ["cpu_fill1", "cpu_fill2"])
+        self.assertEqual("".join(lines[:2]), whole)
+        self.assertEqual([r["variant"] for r in records_of("".join(lines))], ["cpu_fill1", "cpu_fill2"])
         # A file that is not of records stays as it is.
         out.write_text("notes")
         self.assert_refused(BAD_INPUT, "run", *args, "--resume", mention=[str(out)])
@@ -328,7 +332,7 @@ class RunTest(CliTest):
         (self.folder / "order").write_text("2\n1\n0\n")
         done = call("run", "--json", "--matrix", self.small, "--order", "order", "--variant",
                     "cpu_fill1", cwd=self.folder)
-        self.assertEqual(json.loads(done.stdout)["ordering"]["col"], "file", done.stderr)
+        self.assertEqual(records_of(done.stdout)[0]["ordering"]["col"], "file", done.stderr)
 
 
 class CountingTest(CliTest):
@@ -374,7 +378,7 @@ class ExperimentTest(CliTest):
     def run_spec(self, spec, *args):
         out = self.folder / "out.jsonl"
         done = call("experiment", spec, "--group", "paper", "--out", str(out), *args)
-        records = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+        records = records_of(out.read_text()) if out.exists() else []
         return done, records
 
     def test_a_matrix_is_prepared_once(self):
@@ -444,7 +448,7 @@ class ExperimentTest(CliTest):
         out = self.folder / "r.jsonl"
         for _ in range(3):
             self.assertEqual(call("experiment", spec, "--out", str(out), "--resume").returncode, OK)
-        self.assertEqual(sorted(json.loads(line)["status"] for line in out.read_text().splitlines()), ["pass", "skipped"])
+        self.assertEqual(sorted(r["status"] for r in records_of(out.read_text())), ["pass", "skipped"])
 
     def test_parts_of_a_spec(self):
         spec = self.spec({"matrices": ["gen:grid5:nx=8", "gen:grid5:nx=9"], "orders": ["natural"],
@@ -467,12 +471,26 @@ class ExperimentTest(CliTest):
         out = self.folder / "real.jsonl"
         done = call("experiment", spec, "--group", "paper", "--real", str(folder), "--out", str(out))
         self.assertEqual(done.returncode, OK, done.stderr)
-        records = [json.loads(line) for line in out.read_text().splitlines()]
+        records = records_of(out.read_text())
         self.assertEqual(sorted((r["matrix"]["name"], r["chunk_size"], len(r["samples_s"])) for r in records),
                          [("good", 64, 2), ("good", 128, 2)])
+        self.assertEqual({r["matrix"]["kind"] for r in records}, {"real"})
         self.assertRegex(done.stderr, r"singular.mtx: left out: .*singular")
         self.assertRegex(done.stderr, r"two.mtx: left out: has 2 rows, fewer than 3")
         self.assert_refused(BAD_INPUT, "experiment", spec, "--group", "paper", "--real", str(self.folder / "absent"))
+
+    def test_records_name_the_kind_of_the_matrix(self):
+        folder, kept = self.folder / "fem", str(self.folder / "kept")
+        folder.mkdir()
+        (folder / "mesh.mtx").write_text(SMALL)
+        (folder / "renamed.mtx.gz").write_bytes((ROOT / "experiments" / "matrices" / "bcsstk18.mtx.gz").read_bytes())
+        spec = self.write("kinds.toml", '[[case]]\ngroups = ["smoke"]\nmatrices = ["@fem", "gen:grid5:nx=3", "gen:kkt:buses=9"]\n'
+                          'variants = ["cpu_bitmap_panels"]\nrepeat = 1\nwarmup = 0\nverify = "none"\n')
+        for _ in range(2):  # the second time from prepared files
+            done = call("experiment", spec, "--fem", str(folder), "--prepared", kept, "--json")
+            self.assertEqual({r["matrix"]["name"]: r["matrix"]["kind"] for r in records_of(done.stdout)},
+                             {"mesh": "finite elements", "renamed": "original", "gen:grid5:nx=3": "generated",
+                              "gen:kkt:buses=9": "power grid"}, done.stderr)
 
 
 if __name__ == "__main__":

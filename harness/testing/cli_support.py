@@ -9,6 +9,7 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import time
@@ -17,6 +18,9 @@ from pathlib import Path
 
 GSOFA = os.environ.get("GSOFA", "gsofa")
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "experiments"))
+import json_lines  # noqa: E402
+
 GSOFA_COUNTING = os.environ.get("GSOFA_COUNTING", "gsofa_counting")
 
 OK, FAILED, BAD_INPUT, UNAVAILABLE, RUN_FAILED = 0, 1, 2, 3, 4
@@ -71,6 +75,11 @@ def file_size_limit(size):
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
+def records_of(text):
+    """The records that a program printed or a file has, each with the fields of its run."""
+    return list(json_lines.lines_of(text, "records"))
+
+
 def worked_example():
     """The file that holds the pattern of reference/worked_example."""
     root = os.environ.get("GSOFA_ROOT") or Path(__file__).resolve().parents[2]
@@ -98,7 +107,7 @@ class CliTest(unittest.TestCase):
     def records(self, *args, code=OK, program=GSOFA):
         done = call("run", "--json", *args, program=program)
         self.assertEqual(done.returncode, code, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return records_of(done.stdout)
 
     def assert_refused(self, code, *args, mention=()):
         done = call(*args)

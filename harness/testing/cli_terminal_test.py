@@ -13,8 +13,8 @@ import unittest
 import zipfile
 from pathlib import Path
 
-from cli_support import (GSOFA, OK, BAD_INPUT, UNAVAILABLE, SMALL, SINGULAR, RECTANGULAR, TRUNCATED, OUT_OF_RANGE, call,
-                         on_terminal, CliTest)
+from cli_support import (GSOFA, OK, BAD_INPUT, UNAVAILABLE, SMALL, SINGULAR, RECTANGULAR, TRUNCATED, OUT_OF_RANGE,
+                         call, on_terminal, records_of, CliTest)
 
 
 class WidthTest(CliTest):
@@ -76,7 +76,7 @@ class ProgressTest(CliTest):
         out = self.folder / "records.jsonl"
         text, status = on_terminal(*self.LONG, "--out", out, columns=200, interrupt_at=b"cpu_fill2: ")
         self.assertEqual(status, -signal.SIGINT, text)
-        self.assertEqual([json.loads(line)["variant"] for line in out.read_text().splitlines()], ["cpu_bitmap_panels"])
+        self.assertEqual([r["variant"] for r in records_of(out.read_text())], ["cpu_bitmap_panels"])
         self.assertRegex(text, r"cpu_bitmap_panels +\S*unverified")
         self.assertIn("interrupted, 1 of 2 cases done; the rest: ", text)
         rest = shlex.split(text.split("the rest: ")[1].splitlines()[0])
@@ -128,7 +128,7 @@ class SelectionTest(CliTest):
         self.assertIn("order natural: pass", done.stdout)
         self.assertIn("order amd: pass", done.stdout)
         done = call("order", "--json", "--match", "none", self.small, "--order", "nat*,amd")
-        self.assertEqual([json.loads(line)["order"] for line in done.stdout.splitlines()], ["natural", "amd"])
+        self.assertEqual([r["order"] for r in records_of(done.stdout)], ["natural", "amd"])
 
     def test_the_same_words_in_experiments(self):
         if "cannot read TOML" in call("run", "--matrix", "no_such").stderr:
@@ -139,7 +139,7 @@ class SelectionTest(CliTest):
         def found(*args):
             done = call("experiment", "--json", spec, *args)
             self.assertEqual(done.returncode, OK, done.stderr)
-            return [(r["matrix"]["n"], r["variant"]) for r in map(json.loads, done.stdout.splitlines())]
+            return [(r["matrix"]["n"], r["variant"]) for r in records_of(done.stdout)]
 
         self.assertEqual(len(found()), 6)
         self.assertEqual(found("--variant", "cpu_fill*", "--matrix", "*nx=5"), [(25, "cpu_fill1"), (25, "cpu_fill2")])
@@ -156,7 +156,7 @@ class SelectionTest(CliTest):
         bad = self.write("rectangular.mtx", RECTANGULAR)
         done = call("run", "--json", bad, self.small, "--variant", "cpu_fill1")
         self.assertEqual(done.returncode, BAD_INPUT)
-        self.assertEqual([json.loads(line)["matrix"]["name"] for line in done.stdout.splitlines()], ["small"])
+        self.assertEqual([r["matrix"]["name"] for r in records_of(done.stdout)], ["small"])
         self.assertEqual(len([line for line in done.stderr.splitlines() if line.startswith("gsofa: error: ")]), 1)
 
     def test_nearest_names(self):
@@ -218,7 +218,7 @@ class ReadingTest(CliTest):
         path = self.write("zero.mtx", self.OTHERS["zero.mtx"])
         done = call("run", "--json", "--repeat", "1", "--matrix", path)
         self.assertEqual(done.returncode, OK, done.stderr)
-        ran = [r for r in map(json.loads, done.stdout.splitlines()) if r["status"] != "skipped"]
+        ran = [r for r in records_of(done.stdout) if r["status"] != "skipped"]
         self.assertGreater(len(ran), 4)
         for record in ran:
             self.assertIn(record["status"], ("pass", "unverified"), record)
@@ -239,7 +239,7 @@ class ReadingTest(CliTest):
             for words in (["--matrix", "-"], ["-"]):
                 done = subprocess.run([GSOFA, "run", "--json", "-v", "cpu_fill2", *words], input=data, capture_output=True)
                 self.assertEqual(done.returncode, OK, done.stderr)
-                matrix = json.loads(done.stdout)["matrix"]
+                matrix = records_of(done.stdout)[0]["matrix"]
                 self.assertEqual((matrix["name"], matrix["source"], matrix["n"]), ("stdin", "-", 3))
                 self.assertEqual(matrix["sha256"], hashlib.sha256(SMALL.encode()).hexdigest())
         done = subprocess.run([GSOFA, "info", "--matrix", "-"], input=b"hello", capture_output=True, text=False)

@@ -16,6 +16,8 @@ import time
 import unittest
 from pathlib import Path
 
+from cli_support import records_of
+
 GSOFA = os.environ.get("GSOFA", "gsofa")
 GSOFA_COUNTING = os.environ.get("GSOFA_COUNTING", "gsofa_counting")
 PROBE = os.environ.get("GSOFA_MPI_PROBE", "gsofa_mpi_probe")
@@ -92,7 +94,7 @@ class DistributedTest(unittest.TestCase):
                                                "--want", "supernodes")],
                              capture_output=True, text=True, timeout=LIMIT)
         assert one.returncode == OK, one.stderr
-        cls.alone = json.loads(one.stdout)
+        cls.alone = records_of(one.stdout)[0]
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -101,7 +103,7 @@ class DistributedTest(unittest.TestCase):
 
     def records(self, done, code=OK):
         self.assertEqual(done.returncode, code, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return records_of(done.stdout)
 
     def record(self, *args, **kwargs):
         (record,) = self.records(*args, **kwargs)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import unittest
 
+from cli_support import records_of
 from mpi_distributed_test import LIMIT, OK, RANKS, SKIPPED, mpirun, on_ranks
 
 GSOFA = os.environ.get("GSOFA_EMULATED", "gsofa_emulated")
@@ -25,7 +26,7 @@ def arguments(matrix, variant, *more):
 class PanelsTest(unittest.TestCase):
     def record(self, done):
         self.assertEqual(done.returncode, OK, done.stderr)
-        (record,) = [json.loads(line) for line in done.stdout.splitlines()]
+        (record,) = records_of(done.stdout)
         self.assertEqual(record["status"], "pass")
         return record
 

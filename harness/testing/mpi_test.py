@@ -9,6 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from cli_support import records_of
+
 GSOFA = os.environ.get("GSOFA", "gsofa")
 SEQUENTIAL = "peer_superlu_dist"
 PARALLEL = "peer_superlu_dist_parallel"
@@ -37,7 +39,7 @@ def records(matrix, *variants, launch=(), more=()):
         capture_output=True, text=True, timeout=LIMIT)
     if done.returncode != 0:
         raise AssertionError(f"ended with {done.returncode}: {done.stderr}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return records_of(done.stdout)
 
 
 def totals(record):

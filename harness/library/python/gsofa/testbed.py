@@ -95,16 +95,31 @@ def read(*paths):
     rows = []
     for path in map(pathlib.Path, paths):
         for file in sorted(path.glob("*.jsonl")) if path.is_dir() else [path]:
+            headers = {}  # of the runs of the file, by run_id: fields that all records of a run share
             with open(file, encoding="utf-8") as text:
                 for number, line in enumerate(text, 1):
                     try:
                         record = json.loads(line)
                     except ValueError:
                         raise InvalidInput(f"{file}:{number}: not a line of JSON") from None
-                    if isinstance(record, dict) and isinstance(record.get("variant"), str) and "samples_s" in record:
+                    if not isinstance(record, dict):
+                        continue
+                    if record.get("kind") == "run_header":
+                        headers[record["run_id"]] = record
+                    elif isinstance(record.get("variant"), str) and "samples_s" in record:
+                        if "git" not in record:
+                            record = with_header(headers.get(record["run_id"]), record, f"{file}:{number}")
                         rows.append(row_of(record, file, number))
     frame = pd.DataFrame(rows, columns=COLUMNS)
     return frame
+
+
+def with_header(header, record, place):
+    """A record with the fields of the header of its run."""
+    if header is None:
+        raise InvalidInput(f"{place}: no line before it is the run_header of {record['run_id']}")
+    both = {key: header[key] | record[key] for key in ("machine", "mpi") if key in header and key in record}
+    return header | record | both
 
 
 COLUMNS = ("matrix", "stand_in", "n", "nnz", "variant", "device", "options", "threads", "ranks", "status", "reason", "median_s",

@@ -33,6 +33,17 @@ def test_read_has_a_row_for_each_run(tmp_path):
     assert b.median_s == 1 and b.low_s != b.low_s and c.median_s != c.median_s and c.status == "timeout"
 
 
+def test_records_have_the_fields_of_the_header_of_their_run(tmp_path):
+    header = {"schema": 2, "kind": "run_header", "run_id": "r", "git": {"sha": "d"}, "host": "g", "cpu": "c", "machine": {"id": "y"},
+              "mpi": {"ranks": 2}}
+    line = {k: v for k, v in record().items() if k not in ("git", "host")} | {
+        "schema": 2, "run_id": "r", "machine": {"after": {}}, "mpi": {"rank_phases_s": []}}
+    frame = testbed.read(write(tmp_path / "a.jsonl", header, line))
+    assert frame[["commit", "machine", "cpu", "ranks", "line"]].values.tolist() == [["d", "y", "c", 2, 2]]
+    with pytest.raises(gsofa.InvalidInput, match="a.jsonl:1: no line before it is the run_header of r"):
+        testbed.read(write(tmp_path / "a.jsonl", line))
+
+
 def test_a_broken_line_is_named(tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text(json.dumps(record()) + "\n{")
