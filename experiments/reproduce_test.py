@@ -23,6 +23,7 @@ except ImportError as e:
     print(f"skipped: {e}")
     sys.exit(SKIPPED)
 
+import json_lines
 import records_example as example
 import reproduce
 
@@ -175,7 +176,7 @@ class RealPrograms(unittest.TestCase):
         cls.out, cls.specs = Path(folder.name) / "results", smoke_specs()
         cls.done = subprocess.run([sys.executable, HERE / "reproduce.py", "--build", BUILD, "--out", cls.out, "--group", "smoke",
                                    "--numeric", *cls.specs], capture_output=True, text=True, timeout=500)
-        cls.records = [json.loads(line) for line in (cls.out / "records.jsonl").read_text().splitlines()]
+        cls.records = list(json_lines.read(cls.out / "records.jsonl"))
 
     def test_it_ends_well(self):
         self.assertEqual((self.done.returncode, self.done.stderr), (0, ""), self.done.stdout)
