@@ -72,10 +72,11 @@ class TestbedTest(unittest.TestCase):
         self.assertEqual(self.called(), [])
 
     def test_help_of_the_program_and_of_scripts_is_their_own_and_builds_nothing(self):
-        for args in (("gsofa", "--help"), ("gsofa", "run", "-h"), ("claims", "-h"), ("soak", "3", "--help")):
+        for args in (("gsofa", "--help"), ("gsofa", "run", "-h"), ("claims", "-h"), ("soak", "3", "--help"), ("rerun", "x", "-h")):
             self.assertEqual(self.call(*args).returncode, 0)
         self.assertEqual(self.called(), ["gsofa --help", "gsofa run -h", f"python {self.root}/paper/claims.py -h",
-                                         f"python {self.root}/harness/soak/soak.py --help"])
+                                         f"python {self.root}/harness/soak/soak.py --help",
+                                         f"python {self.root}/experiments/rerun.py --help"])
 
     def test_help_of_a_program_that_is_not_built(self):
         done = self.call("gsofa_counting", "run", "--help")
@@ -194,6 +195,12 @@ class TestbedTest(unittest.TestCase):
             self.assertTrue(call.endswith(f" --group {group}{more}{specs}"), call)
         for code in (1, 2):
             self.assertEqual(self.call("reproduce", "--only", "x", PYTHON_CODE=str(code)).returncode, code)
+
+    def test_rerun_builds_the_programs_and_passes_its_arguments_on(self):
+        self.assertEqual(self.call("rerun", "x.jsonl:3", "--out", "y", PYTHON_CODE="1").returncode, 1)
+        self.assertEqual(self.called(), ["built", "built", f"python {self.root}/experiments/rerun.py --build {self.root}/build/release "
+                                         "x.jsonl:3 --out y"])
+        self.refused(2, "rerun: name a record", "rerun")
 
     def test_figures_of_records(self):
         page = "x/records.jsonl --figures x/figures"

@@ -56,6 +56,8 @@ gsofa_test(cli/json_lines COMMAND experiments/json_lines_test.py PROPERTIES LABE
 gsofa_test(cli/several_gpus COMMAND experiments/large_grids/several_gpus_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/scaling_simulator COMMAND experiments/scaling_simulator/simulator_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/gpu_single COMMAND experiments/gpu_single/summarize_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/rerun COMMAND experiments/rerun_test.py
+  PROPERTIES LABELS cli COST 4 SKIP_RETURN_CODE 77 ENVIRONMENT "${gsofa}")
 gsofa_test(cli/records COMMAND experiments/records_test.py
   PROPERTIES LABELS cli COST 8 SKIP_RETURN_CODE 77 ENVIRONMENT "${gsofa}")
 if(NOT GSOFA_PYTHON_LACKS EQUAL 0 AND Python3_VERSION VERSION_LESS 3.11)

@@ -1,0 +1,64 @@
+"""Where a record comes from: the command line that made it, and whether this command line can be run again. Standard library
+only; needs git and the history of the repository."""
+import functools
+import pathlib
+import subprocess
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MATRIX_FILES = (".mtx", ".mtx.gz", ".bin")  # a matrix outside the tree is known by its sha256
+OUTPUTS = ("--out", "--pattern-out", "--checkpoint", "--prepared", "--real", "--fem", "--kkt")
+
+
+class NoHistory(Exception):
+    """The commit of a record is not in the repository at hand."""
+
+
+@functools.cache
+def has_commit(sha):
+    return subprocess.run(["git", "-C", ROOT, "cat-file", "-e", f"{sha}^{{commit}}"], capture_output=True, check=False).returncode == 0
+
+
+@functools.cache
+def text_of(sha, path):
+    """A file of a commit; None if the commit lacks it."""
+    done = subprocess.run(["git", "-C", ROOT, "show", f"{sha}:{path}"], capture_output=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def value_of(argv, option, default=None):
+    """The word after an option, or the rest of OPTION=VALUE."""
+    for k, word in enumerate(argv):
+        if word == option and k + 1 < len(argv):
+            return argv[k + 1]
+        if word.startswith(option + "="):
+            return word[len(option) + 1:]
+    return default
+
+
+@functools.cache
+def cases_of(sha, spec, group):
+    """The [[case]] tables of a group of a spec as it is in a commit; None if the commit lacks the spec."""
+    text = text_of(sha, spec)
+    return None if text is None else [c for c in tomllib.loads(text.decode("utf-8")).get("case", []) if group in c.get("groups", ())]
+
+
+def fault(record):
+    """Why the command line of a record cannot be run again, in a few words; "" if it can: its commit has the spec and the group,
+    or every file, that it names. Throws NoHistory."""
+    sha, argv = record["git"]["sha"], record["argv"]
+    if not has_commit(sha):
+        raise NoHistory(f"the repository lacks commit {sha}")
+    command = argv[1] if len(argv) > 1 else ""
+    if command == "experiment":
+        spec = next((w for w in argv[2:] if w.endswith(".toml")), "")
+        group = value_of(argv, "--group", "smoke")
+        cases = cases_of(sha, spec, group)
+        if cases is None:
+            return f"spec {spec} is absent at commit {sha[:12]}"
+        return "" if cases else f"group '{group}' of {spec} is absent at commit {sha[:12]}"
+    for before, word in zip(argv[1:], argv[2:]):
+        is_file = "/" in word and not word.startswith(("-", "gen:", "{")) and before not in OUTPUTS
+        if is_file and not word.endswith(MATRIX_FILES) and text_of(sha, word) is None:
+            return f"file {word} is absent at commit {sha[:12]}"
+    return ""

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Tests of rerun.py. $GSOFA names the program; exit status 77 without the history of the repository."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import json_lines
+import origins
+
+HERE = pathlib.Path(__file__).resolve().parent
+GSOFA = pathlib.Path(os.environ.get("GSOFA") or HERE.parent / "build" / "release" / "gsofa").absolute()
+SKIPPED = 77
+
+
+class Rerun(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = self.folder / "records.jsonl"
+
+    def record(self, *words, command="run"):
+        done = subprocess.run([GSOFA, command, *words, "--out", self.file], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = list(json_lines.read(self.file))[-1]
+        return json.loads(json.dumps(record))
+
+    def write(self, record):
+        self.file.write_text(json.dumps(record) + "\n")
+
+    def call(self, *words, record=None):
+        done = subprocess.run([sys.executable, HERE / "rerun.py", record or self.file, "--build", GSOFA.parent, *words],
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def cannot(self, reason, record):
+        self.write(record)
+        code, out, err = self.call()
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertIn(f"{self.file}:1: cannot be run again here: {reason}", err)
+
+    def test_a_run_of_a_bundled_matrix_and_planted_results(self):
+        record = self.record("--matrix", "west2021", "--variant", "cpu_bitmap_panels", "--order", "amd", "--repeat", "2",
+                             "--threads", "1", "--chunk-size", "64")
+        kept = self.folder / "kept.jsonl"
+        code, out, err = self.call("--out", kept)
+        self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, r"west2021 cpu_bitmap_panels: equal nnz_l, nnz_u, fill, supernodes, digest; .* of the recorded time$")
+        (again,) = json_lines.read(kept)
+        self.assertEqual([again[k] for k in ("options", "chunk_size", "threads", "result")],
+                         [record[k] for k in ("options", "chunk_size", "threads", "result")])
+        for key, value in (("digest", "0" * 16), ("nnz_l", 3), ("supernodes", 1)):
+            self.write(record | {"result": record["result"] | {key: value}})
+            code, out, _ = self.call()
+            self.assertEqual(code, 1)
+            self.assertIn(f"{key} is {record['result'][key]}, recorded {value}", out)
+
+    def test_an_order(self):
+        record = self.record("--matrix", "west2021", "--order", "amd", "--shuffle", "3", command="order")
+        self.assertEqual(self.call()[0], 0)
+        self.write(record | {"result": record["result"] | {"flops": 1.0}})
+        self.assertEqual(self.call()[0], 1)
+
+    def test_what_cannot_be_run(self):
+        record = self.record("--matrix", "gen:grid5:nx=4", "--variant", "cpu_fill1", "--repeat", "1")
+        spec = ["gsofa", "experiment", "experiments/growth/spec.toml", "--group", "paper"]
+        self.write(record | {"argv": spec})
+        self.assertEqual(self.call()[0], 0)
+        for reason, change in (
+                ("group 'absent' of experiments/growth/spec.toml is absent", {"argv": [*spec[:-1], "absent"]}),
+                ("spec experiments/absent.toml is absent", {"argv": [*spec[:2], "experiments/absent.toml"]}),
+                ("file orders/absent.perm is absent", {"argv": ["gsofa", "run", "--order", "orders/absent.perm"]}),
+                ("the repository lacks commit", {"git": {"sha": "f" * 40, "dirty": False}}),
+                ("no file of matrix absent", {"matrix": record["matrix"] | {"name": "absent", "source": "absent.mtx"}}),
+                ("the file at hand is another one", {"matrix": record["matrix"] | {"sha256": "0" * 64}}),
+                ("the order by ", {"ordering": record["ordering"] | {"digest": "0" * 16}}),
+                ("it has no result: timeout", {"result": {}, "status": "timeout"}),
+                ("unknown variant 'gpu_absent'", {"variant": "gpu_absent"}),
+                ("neither a run nor an order", {"samples_s": None, "kind": "sequence"})):
+            with self.subTest(reason):
+                changed = record | change
+                self.cannot(reason, {k: v for k, v in changed.items() if v is not None})
+
+    def test_lines_and_matrices_are_chosen(self):
+        self.record("--matrix", "gen:grid5:nx=4", "gen:grid5:nx=5", "--variant", "cpu_fill1,cpu_fill2", "--repeat", "1")
+        self.assertEqual(len(self.call()[1].splitlines()), 4)
+        self.assertEqual(len(self.call("--matrix", "gen:grid5:nx=5")[1].splitlines()), 2)
+        self.assertIn(":3: gen:grid5:nx=4 cpu_fill2: equal", self.call(record=f"{self.file}:3")[1])
+        code, _, err = self.call(record=f"{self.file}:9")
+        self.assertEqual((code, err), (2, f"rerun: error: {self.file}:9: no such record\n"))
+
+
+if __name__ == "__main__":
+    try:
+        has_history = origins.has_commit("HEAD")
+    except OSError:
+        has_history = False
+    if not has_history:
+        print("skipped: no history of the repository")
+        sys.exit(SKIPPED)
+    unittest.main()
