@@ -1,38 +1,33 @@
 #!/usr/bin/env python3
 """Builds the reproduction report: report.md, a Jinja2 template in Markdown, with the figures that plots/ draws and the
-verdicts of claims.py.
+answers of claims.py.
 
   build.py --out FOLDER [--no-pdf]
 
-Judges every claim (claims.jsonl), draws the figures from the records that claims.toml names, then writes report.html, which
-needs no other file, report.tex and, where latexmk is, report.pdf, by the templates report.html.j2 and report.tex.j2. report.md has headings,
-paragraphs, lists, tables, **bold**, `code`, figures of plots/ as ![CAPTION](NAME), and these calls:
+Judges the questions (claims.json), draws the figures, then writes report.html, which needs no other file, report.tex and, where
+latexmk is, report.pdf, by the templates report.html.j2 and report.tex.j2. report.md has headings, paragraphs, lists, tables,
+**bold**, `code`, figures of plots/ as ![CAPTION](NAME), and these calls:
 
-  {{ value("ID") }}       the measured value of a claim of claims.toml; {{ paper("ID") }}: the paper's
-  {{ population("ID") }}  its value on the real matrices; {{ population("ID", "median") }}: least, quartile, median,
-                          upper_quartile or most of the real matrices, large: of the real matrices with at least 10,000 rows
-  {{ older() }}           how many verdicts rest on records that are older than the last change of their judgement
-  {{ number("NAME") }}    an expression of [numbers] of claims.toml
-  {{ count("NAME") }}      the matrices that it rests on
-  {{ tested() }}          the runs of the tests that claims rest on
   {{ rows("NAME") }}      how many rows a table of numbers, or of a figure's points, has; {{ rows("NAME", "COLUMN", X) }}: of
                           them with a number of at most X in a column
   {{ cell("NAME", "COLUMN", KEY, ...) }}  of such a table, the row whose first cells are the keys
 
 and, as paragraphs of their own:
 
-  {{ claims("ITEM") }}    table of the item's claims: paper, here, verdict, why
+  {{ sentences() }}       the five sentences; {{ questions() }}: the ten questions
+  {{ claims("ITEM") }}    table of the item's statements in the appendix, "" if there are none
   {{ table("NAME", ROW, ...) }}  the named rows of such a table; all, if none is named
-  {{ scoreboard() }}      verdicts by what they rest on; {{ rules() }}; {{ changes() }}; {{ findings() }}
+  {{ machines() }}        the machines of the records; {{ rules() }}; {{ findings() }}; {{ log() }}: LOG.md
 
-Exit status 1 if a verdict that evidence.toml states is not what the records say, 2 if something that report.md names does
-not exist.
+Exit status 1 if answers.json is not what the records say, 2 if something that report.md names does not exist.
 """
 
 import argparse
 import base64
+import collections
 import csv
 import html
+import json
 import re
 import shutil
 import subprocess
@@ -45,32 +40,28 @@ import markupsafe
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT / "plots")]
+sys.path[:0] = [str(HERE), str(ROOT / "plots"), str(ROOT / "plots" / "site")]
 
 import claims  # noqa: E402
 import rules  # noqa: E402
 import headline  # noqa: E402
+import machines  # noqa: E402
 import records  # noqa: E402
 import style  # noqa: E402
 from terminal_text import printable  # noqa: E402
 
-# Figures whose records are not those of the claims of their item.
+# Figures that are not drawn from the records "paper" of evidence.toml alone.
 RECORDS_OF = {"fig04_frontier_size": ("frontier", "paper"), "fig17_schedules": ("simulator", "paper"),
               "fig21_chunk_size": ("simulator_chunks", "paper"),
-              "fig19_scaling": ("scaling",), "growth": ("growth",), "growth_fits": ("families",), "peers": ("peers",),
+              "fig19_scaling": ("scaling",), "growth": ("growth",), "growth_fits": ("families",),
               "orderings": ("orderings",)}
-# Tables that a figure is drawn from in addition to its records.
-BESIDE = {"peers": ["experiments/records/2026-11-22_h200_x2_panels/counts.csv"]}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
 # Units of columns whose CSV does not name them, by table.
-UNITS = {"peers": {"n": "rows", "nnz (L+U)": "entries", "on ranks": "ms", "ranks": "number", "16 threads": "ms", "1 core": "ms",
-                   "panels": "ms", "with digests": "ms", "maxid tuned": "ms", "cuDSS, own order": "ms",
-                   "cuDSS, order given": "ms", "1 core / ours": "times", "best CPU / ours": "times",
-                   "cuDSS, own order / ours": "times"},
-         "supplement_numeric": {"n": "rows", "nnz(A)": "entries", "nnz(L+U)": "entries", "values outside": "entries",
+UNITS = {"supplement_numeric": {"n": "rows", "nnz(A)": "entries", "nnz(L+U)": "entries", "values outside": "entries",
                                 "pivots replaced": "number", "solves": "number", "residual": "relative", "Eigen": "relative",
                                 "distance to Eigen": "relative", "SuperLU_DIST": "relative"}}
-CLAIM_WIDTHS = (0.25, 0.08, 0.12, 0.1, 0.17, 0.28)
+HEADER = ("the paper says", "paper", "here, real matrices", "n", "hosts", "verdict", "other kinds", "why")
+WIDTHS = (0.24, 0.07, 0.13, 0.04, 0.05, 0.1, 0.2, 0.13)
 FIGURE = re.compile(r"!\[(.*)\]\((\w+)\)")
 
 
@@ -78,81 +69,68 @@ class Fault(Exception):
     """report.md names something that is not there."""
 
 
-def number(value):
-    if isinstance(value, str):
-        return value.replace(",", ", ")
-    if value == int(value) and abs(value) < 1e4:
-        return str(int(value))
-    return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
-
-
 class Content:
     """What report.md can call. Tables become blocks of their own: a call returns the mark of its place."""
 
-    def __init__(self, board, figures):
-        self.board = board
-        self.claims = [j.as_json() for j in board.judged]
-        self.numbers = {n["number"]: n for n in board.numbers()}
-        self.by_id = {c["id"]: c for c in self.claims}
-        self.figures = figures
-        self.records_of = {c.item: (c.records,) for c in board.file.claims} | RECORDS_OF
+    def __init__(self, judge, figures):
+        self.judge, self.figures = judge, figures
+        self.evidence = records.read_toml(HERE / "evidence.toml")
         self.absent = {}  # figures that records have nothing for, with the reason
         self.blocks = []
 
     def calls(self):
-        return {name: getattr(self, "call_" + name) for name in
-                ("value", "paper", "population", "older", "number", "count", "tested", "rows", "cell", "claims", "table", "scoreboard", "rules", "changes", "findings")}
+        return {name.removeprefix("call_"): getattr(self, name) for name in dir(self) if name.startswith("call_")}
 
     def put(self, header, rows, widths=()):
         self.blocks.append({"kind": "table", "header": header, "rows": rows, "widths": widths})
         return f"@@{len(self.blocks) - 1}@@"
 
-    def claim(self, name):
-        if name not in self.by_id:
-            raise Fault(f"no claim '{name}'")
-        return self.by_id[name]
+    def call_sentences(self):
+        return "\n\n".join(claims.five_sentences(self.judge.questions))
 
-    def call_value(self, name):
-        c = self.claim(name)
-        if "measured" not in c:
-            raise Fault(f"claim '{name}' has no measured value")
-        return number(c["measured"])
+    def call_questions(self):
+        """Each question, then its statements."""
+        rows = []
+        for q in self.judge.questions:
+            rows.append((f"**{q['id']}. {q['text']}** {q['says']} ({q['where']}).", "", "", "", "", q["word"], "", ""))
+            rows += map(claims.row_of, q["statements"])
+        return self.put(HEADER, rows, WIDTHS)
 
-    def call_paper(self, name):
-        return number(self.claim(name)["paper"])
+    def call_claims(self, item):
+        rows = [claims.row_of(s) for s in self.judge.appendix if s["item"] == item]
+        return self.put(HEADER, rows, WIDTHS) if rows else ""
 
-    def call_number(self, name):
-        if "value" not in self.numbers.get(name, {}):
-            raise Fault(f"no number '{name}'")
-        return number(self.numbers[name]["value"])
+    def call_rules(self):
+        """Prose of the rules, and their words as a list."""
+        return rules_text()
 
-    def call_count(self, name):
-        if name not in self.numbers:
-            raise Fault(f"no number '{name}'")
-        return str(self.numbers[name]["matrices"])
+    def call_log(self):
+        """LOG.md without its title."""
+        text = (HERE / "LOG.md").read_text(encoding="utf-8").partition("\n")[2].replace("\n## ", "\n### ")
+        return re.sub(r"\[([^]]+)\]\([^)]*\)", r"`\1`", text)  # its links lead to files of the tree
 
-    def call_population(self, name, key="value"):
-        p = self.claim(name).get("population")
-        value = p and (p["large"] or {}).get("value") if key == "large" else p and p.get(key)
-        if value is None:
-            raise Fault(f"claim '{name}' has no '{key}' on real matrices")
-        return number(value)
-
-    def call_older(self):
-        """How many verdicts rest at least partly on records that are older than the last change of their judgement."""
-        return str(self.board.older())
-
-    def call_tested(self):
-        return "; ".join(dict.fromkeys(c["tested"] for c in self.claims if c["tested"])) or "no run"
+    def call_machines(self):
+        """A row for each machine whose records count."""
+        runs = [r for m in self.judge.measured.values() for r in m.runs]
+        used = [p for entry in (*self.evidence["figures"], *self.evidence["population"]) for p in self.files(entry)]
+        runs += records.read_runs(dict.fromkeys(used))
+        count = collections.Counter(map(machines.key_of, runs))
+        return self.put(("machine", "GPUs", "processor", "hardware threads", "driver", "first record", "runs"), [
+            (m.host, m.gpu_text() or "none", machines.processor(m.cpu), m.threads_text() or "-", ", ".join(sorted(m.drivers)) or "-", m.first[:10],
+             f"{count[key]:,}") for key, m in machines.machines_of(runs).items()])
 
     def sources(self, name):
         """The files that a figure is drawn from, and the files of real matrices that it shows in addition."""
         if name == "headline":
             return headline.COMMITTED, []
-        of = self.records_of.get(name, ("paper",))
-        files = [path for entry in of for path in records.files_of(self.board.sources[entry])]
-        real = [ROOT / place for entry in of for place in self.board.evidence.population.get(entry, ())]
-        return files + [ROOT / place for place in BESIDE.get(name, [])], records.files_of(real)
+        entries = RECORDS_OF.get(name, ("paper",))
+        files = [path for entry in entries for path in self.files(entry)]
+        real = [path for entry in entries for path in self.files(entry, "population")]
+        return files, real
+
+    def files(self, entry, table="figures"):
+        """Files of an entry of evidence.toml."""
+        return records.files_of(path for place in self.evidence[table].get(entry, ()) for path in sorted(ROOT.glob(place)) or [ROOT / place])
 
     def draw(self, name):
         """plots/NAME.py into the folder of figures."""
@@ -166,54 +144,8 @@ class Content:
         except records.Refused as e:
             raise Fault(f"{name} cannot be drawn: {e}") from e
 
-    def call_claims(self, item):
-        rows = []
-        for c in self.claims:
-            if c["item"] != item:
-                continue
-            here = measured_text(c)
-            if c["matrices"] and len(c["asked"]) > 1 and len(c["matrices"]) < len(c["asked"]):
-                here += f" on {len(c['matrices'])} of {len(c['asked'])}"
-            rows.append((c["says"], f"{number(c['paper'])} {c['unit']}".strip(), here, verdict_text(c),
-                         population_text(c), why_text(c)))
-        if not rows:
-            raise Fault(f"no claims of '{item}'")
-        return self.put(("the paper says", "paper, with unit", "here, same unit", "verdict", "real matrices, same unit", "why"), together(rows), CLAIM_WIDTHS)
-
-    def call_scoreboard(self):
-        bases, over = self.board.score()
-        columns = [b for b in claims.BASES if any(counts[b] for counts in bases.values())]
-        names = {"originals": "the paper's own matrix", "stand-ins": "with stand-ins", "test": "a test proves it",
-                 "identity": "by construction", "nothing": "no measurement"}
-        rows = [(v, str(sum(bases[v].values())), *(str(bases[v][b] or "") for b in columns), str(over[v] or ""))
-                for v in claims.VERDICTS if bases[v] or over[v]]
-        return self.put(("verdict", "claims, number", *(names.get(b, b) for b in columns), "real population"), rows)
-
-    def call_rules(self):
-        """Prose of the rules, and their definitions as a list."""
-        parts = claims.RULES.strip().split("\n\n")
-        out = []
-        for part in parts:
-            lines = part.split("\n")
-            if lines[0].startswith("  ") and re.match(r"  \S.*?  +\S", lines[0]):
-                items = re.split(r"\n  (?=\S)", part[2:])
-                out.append("\n".join("- " + re.sub(r"^(\S+(?: \S+)*?)  +", r"**\1**: ", " ".join(i.split("\n")), count=1)
-                                     .replace("   ", " ") for i in items))
-            else:
-                out.append(" ".join(part.split()))
-        return "\n\n".join(re.sub(r"  +", " ", p) if not p.startswith("- ") else p for p in out)
-
-    def call_changes(self):
-        """What of the judgement was changed after it had been frozen, and which claims that touched."""
-        changes = self.board.evidence.changes
-        if not changes:
-            return "Nothing of the judgement was changed since."
-        return self.put(("time", "claims", "reason"),
-                        [(c["time_utc"].replace("T", " ").replace(":00Z", ""), ", ".join(c["claims"]) or "none", " ".join(c["reason"].split()))
-                         for c in changes], (0.12, 0.3, 0.5))
-
     def call_findings(self):
-        return self.put(("where", "finding"), [(f["where"], " ".join(f["says"].split())) for f in self.board.file.findings],
+        return self.put(("where", "finding"), [(f["where"], " ".join(f["says"].split())) for f in self.judge.findings],
                         (0.22, 0.72))
 
     def points(self, name):
@@ -253,60 +185,16 @@ class Content:
         return found[0][header.index(column)]
 
 
-def measured_text(c):
-    """3.25 (3.1 to 3.3), at least 7, BB, BC."""
-    if "measured" not in c:
-        return "test" if c["tested"] else "-"
-    interval = c.get("interval")
-    if isinstance(c["measured"], str) or not interval or interval[0] == interval[1]:
-        return number(c["measured"])
-    low, high = interval
-    if low is None or high is None:
-        return ("at least " if high is None else "at most ") + number(c["measured"])
-    return f"{number(c['measured'])} ({number(low)} to {number(high)})"
-
-
-def verdict_text(c):
-    """With what it rests on."""
-    marks = {"stand-ins": "stand-ins" if c["stand_ins"] > 1 else "stand-in", "simulated": "simulated",
-             "identity": "by construction"}
-    older = "records older than the last change of its judgement" if c["older"] else ""
-    return ", ".join(filter(None, (c["verdict"], marks.get(c["basis"], ""), older)))
-
-
-def why_text(c):
-    """What it follows from by construction, and why it differs, or is open."""
-    why = {claims.REPRODUCED: "", claims.UNDECIDED: c["reason"]}.get(c["verdict"], c["why"] or c["reason"])
-    return ". ".join(text.rstrip(".") for text in (c["by_construction"], why) if text)
-
-
-def population_text(c):
-    """Verdict and aggregate over the real matrices; median, quartiles and extremes."""
-    p = c.get("population")
-    if not p:
-        return ""
-    value = f"{p['verdict']}: {measured_text({'measured': p['value'], 'interval': p['interval']})}; " if p["verdict"] else ""
-    large = p["large"]
-    if large and large["matrices"] and large["matrices"] < p["matrices"]:
-        value += (f"of {rules.LARGE:,} rows and more {measured_text({'measured': large['value'], 'interval': large['interval']})} "
-                  f"({large['matrices']}); ")
-    if p["share"] is not None:
-        return f"{value}it holds on {100 * p['share']:.0f} % of {p['matrices']}"
-    return (f"{value}median {number(p['median'])}, quartiles {number(p['quartile'])} and {number(p['upper_quartile'])}, "
-            f"{number(p['least'])} to {number(p['most'])} on {p['matrices']}")
-
-
-def together(rows):
-    """Neighbouring rows that were not measured for one reason become one."""
+def rules_text():
+    """The rules in Markdown: paragraphs, and the words as a list."""
     out = []
-    for r in rows:
-        last = out[-1] if out else None
-        if last and r[3] in (claims.ELSEWHERE, claims.NOT_RUN) and r[3:] == last[3:]:
-            out[-1] = (f"{last[0]}; {r[0]}", f"{last[1]}; {r[1]}", f"{last[2]}; {r[2]}" if r[2] != "-" else last[2],
-                       *last[3:])
+    for part in rules.text().strip().split("\n\n"):
+        if part.startswith("  "):
+            items = re.split(r"\n  (?=\S)", part[2:])
+            out.append("\n".join("- " + re.sub(r"^(\S+(?: \S+)*?)  +", r"**\1**: ", re.sub(r"\n +", " ", i)) for i in items))
         else:
-            out.append(r)
-    return out
+            out.append(" ".join(part.split()))
+    return "\n\n".join(out)
 
 
 def blocks(markdown, placed, absent=()):
@@ -343,9 +231,7 @@ def anchor(text, before):
 
 
 NUMBER = re.compile(r"(?:[<≥≤]|at least |at most )?\s*[-−]?\d[\d,.]*(?:e[-+]?\d+)?(?: ?%| [A-Za-z/]+)?(?: \([^)]*\))?")
-MARKS = {claims.REPRODUCED: "good", claims.SHAPE_ONLY: "part", claims.DIRECTION_ONLY: "part", claims.UNDECIDED: "part",
-         claims.NOT_REPRODUCED: "bad", claims.INCOMPLETE: "none", claims.NOT_RUN: "none", claims.ELSEWHERE: "none",
-         "pass": "good", "fail": "bad", "error": "bad", "timeout": "part", "oom": "part", "unverified": "part"}
+MARKS = {**dict(zip(rules.WORDS, ("good", "part", "bad", "none"))), "pass": "good", "fail": "bad", "error": "bad", "timeout": "part", "oom": "part", "unverified": "part"}
 
 
 def numeric(rows, header):
@@ -419,9 +305,9 @@ def say(text):
     print(f"report: {text}", file=sys.stderr, flush=True)
 
 
-def build(board, out):
+def build(judge, out):
     """report.html and report.tex with their figures in a folder. Standard error names each figure and page."""
-    content = Content(board, out)
+    content = Content(judge, out)
     for _, name in FIGURE.findall((HERE / "report.md").read_text(encoding="utf-8")):
         say(f"figure {name}")
         content.draw(name)
@@ -442,13 +328,12 @@ def main():
     args = p.parse_args()
     try:
         args.out.mkdir(parents=True, exist_ok=True)
-        board = claims.Board()
-        (args.out / "claims.jsonl").write_text(claims.json_text(board), encoding="utf-8")
-        if problems := board.problems():
-            print(*map(printable, problems), sep="\n", file=sys.stderr)
-            print("build.py: error: paper/evidence.toml is not what the records say", file=sys.stderr)
+        judge = claims.Judge()
+        (args.out / "claims.json").write_text(json.dumps(judge.as_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        if not claims.is_current(judge):
+            print("build.py: error: paper/answers.json is not what the records say; ./testbed claims --write", file=sys.stderr)
             return 1
-        build(board, args.out)
+        build(judge, args.out)
     except (Fault, records.Refused, OSError) as e:
         print(f"build.py: error: {printable(e)}", file=sys.stderr)
         return 2

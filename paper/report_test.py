@@ -43,27 +43,18 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(self.code, 0, self.errors)
         self.assertEqual(self.said, f"{self.out / 'report.html'}\n")
 
-    def test_the_readme_counts_the_verdicts(self):
-        judged = [c for c in map(json.loads, (self.out / "claims.jsonl").read_text().splitlines()) if "number" not in c]
-        count = {v: sum(c["verdict"] == v for c in judged) for v in claims.VERDICTS}
-        base = {b: sum(c["verdict"] == claims.REPRODUCED and c["basis"] == b for c in judged) for b in claims.BASES}
-        measured = base["originals"] + base["stand-ins"]
-        readme = " ".join((HERE.parent / "README.md").read_text().split())
-        self.assertIn(f"as {len(judged)} claims: {count['reproduced']} are reproduced, {count['shape only']} hold in shape, "
-                      f"{count['direction only']} hold in direction only, {count['undecided']} are undecided, "
-                      f"{count['not reproduced']} are not reproduced, and {count['needs other hardware']} need other hardware.", readme)
-        self.assertIn(f"of the {count['reproduced']} reproduced claims {base['test']} are tests of the algorithm, "
-                      f"{base['identity']} hold by construction, and of the {measured} that were measured {base['originals']} rest",
-                      readme)
-
-    def test_every_claim_stands_in_it(self):
+    def test_the_answers_come_first_and_every_statement_stands_in_it(self):
         page = (self.out / "report.html").read_text()
         items = set(re.findall(r'\{\{ claims\("(\w+)"\) \}\}', self.source))
-        judged = [c for c in map(json.loads, (self.out / "claims.jsonl").open()) if "number" not in c]
-        self.assertGreater(len(judged), 60)
-        for c in judged:
-            self.assertIn(c["item"], items, c["id"])
-            self.assertIn(str(build.in_html(c["says"])), page, c["id"])
+        judged = json.loads((self.out / "claims.json").read_text())
+        first = [page.index(str(build.in_html(s))) for s in judged["sentences"]]
+        self.assertEqual(first, sorted(first))
+        self.assertLess(first[-1], page.index('id="ten-questions"'))
+        for s in [s for q in judged["questions"] for s in q["statements"]]:
+            self.assertIn(str(build.in_html(s["says"])), page, s["id"])
+        for s in judged["appendix"]:
+            self.assertIn(s["item"], items, s["id"])
+            self.assertIn(str(build.in_html(s["says"])), page, s["id"])
         for left in ("{{", "}}", "@@", "]("):
             self.assertNotIn(left, page)
 
@@ -76,8 +67,9 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(len(ids), len(set(ids)))
         self.assertIn('<meta name="viewport" content="width=device-width', page)
         self.assertIn("prefers-color-scheme:dark", page)
-        self.assertLess(page.index('id="the-best-result"'), page.index('id="summary"'))
-        self.assertIn('<td class="v bad">not reproduced', page)
+        self.assertLess(page.index('id="ten-questions"'), page.index('id="the-best-result"'))
+        self.assertLess(page.index('id="findings-in-the-paper-itself"'), page.index('id="changes-of-the-judgement"'))
+        self.assertIn('<td class="v none">cannot be tested here', page)
         self.assertFalse(list(self.out.glob("*.part")))
 
     def test_both_forms_have_every_figure(self):
@@ -95,12 +87,10 @@ class ReportTest(unittest.TestCase):
                 self.assertGreater((self.out / f"{name}.{kind}").stat().st_size, 50, f"{name}.{kind}")
 
     def test_what_is_not_there_is_named_with_its_line(self):
-        content = build.Content(claims.Board(item="worked_example"), self.out)
-        for text, mention in (('{{ value("no.such") }}', "no claim 'no.such'"), ('{{ number("no") }}', "no number 'no'"),
-                              ('{{ claims("no") }}', "no claims of 'no'"), ('{{ table("no") }}', "no table 'no'"),
-                              ('{{ table("peers", "no") }}', "peers does not have all"), ("{{ no_such() }}", "'no_such'"),
-                              ('{{ rows("peers", "no", 1) }}', "no column 'no'"), ("{{ value( }}", "unexpected"),
-                              ("{{ value() }}", "value")):
+        content = build.Content(claims.Judge({}), self.out)
+        for text, mention in (('{{ table("no") }}', "no table 'no'"), ('{{ table("supplement_numeric", "no") }}', "does not have all"),
+                              ("{{ no_such() }}", "'no_such'"), ('{{ rows("supplement_numeric", "no", 1) }}', "no column 'no'"),
+                              ("{{ rows( }}", "unexpected"), ("{{ rows() }}", "rows")):
             with self.subTest(text), tempfile.TemporaryDirectory() as folder:
                 (Path(folder) / "bad.md").write_text("# a\n\n" + text + "\n")
                 with mock.patch.object(build, "HERE", Path(folder)), self.assertRaises(build.Fault) as raised:
@@ -110,24 +100,21 @@ class ReportTest(unittest.TestCase):
         with self.assertRaisesRegex(build.Fault, "no plots/no_such.py"):
             content.draw("no_such")
 
-    def test_a_false_verdict_ends_it(self):
-        board = claims.Board(item="worked_example")
-        board.judged[0].verdict = claims.NOT_RUN
-        with mock.patch.object(claims, "Board", lambda: board), tempfile.TemporaryDirectory() as folder:
+    def test_old_answers_end_it(self):
+        with mock.patch.object(claims, "is_current", lambda judge: False), tempfile.TemporaryDirectory() as folder:
             code, _, errors = self.build(Path(folder))
         self.assertEqual(code, 1)
-        self.assertIn("'not run here'", errors)
+        self.assertIn("answers.json", errors)
 
 
 class Figures(unittest.TestCase):
     def test_real_matrices_are_those_of_the_same_name(self):
-        board = claims.Board(item="worked_example")
-        board.evidence.population = {"peers": board.evidence.records["growth"]}
-        content = build.Content(board, Path())
+        content = build.Content(claims.Judge({}), Path())
+        content.evidence["population"] = {"growth": content.evidence["figures"]["orderings"]}
         self.assertEqual(content.sources("fig10_fill2")[1], [])
-        files, real = content.sources("peers")
-        self.assertEqual(real, content.sources("growth")[0])
-        self.assertGreater(len(files), len(real))
+        files, real = content.sources("growth")
+        self.assertEqual([f.name for f in real], ["orders.jsonl", "orders.jsonl"])
+        self.assertEqual([f.name for f in files], ["growth.jsonl"])
 
     def test_a_figure_without_records_is_said_to_be_so(self):
         part, = build.blocks("![a](fig)", [], {"fig": "no runs of x"})
@@ -151,10 +138,10 @@ class Templates(unittest.TestCase):
             self.assertIn(part, page)
 
     def test_verdicts_have_a_colour_and_anchors_differ(self):
-        for cell, mark in (("reproduced, stand-ins", "good"), ("not reproduced", "bad"), ("shape only", "part"), ("direction only", "part"),
-                           ("needs other hardware", "none"), ("timeout", "part")):
+        for cell, mark in (("holds in size", "good"), ("does not hold", "bad"), ("holds in direction", "part"),
+                           ("cannot be tested here", "none"), ("timeout", "part")):
             self.assertEqual(build.verdict_class(cell, "verdict"), mark)
-        self.assertEqual(build.verdict_class("reproduced", "why"), "")
+        self.assertEqual(build.verdict_class("holds in size", "why"), "")
         ids = [b["id"] for b in build.blocks("# A b\n\n## A, b!\n\n## A b", [])]
         self.assertEqual(ids, ["a-b", "a-b-2", "a-b-3"])
 

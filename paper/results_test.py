@@ -133,8 +133,11 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("No result was verified.", self.make(lines[3])[2])
         metis, amd = (any_record("cpu_bitmap_panels", "bcsstk18", ordering={"col": col, "digest": col},
                                  result={"fill": fill, "nnz_l": 1, "nnz_u": fill}) for col, fill in (("metis", 25), ("amd", 77)))
+        for r in (metis, amd):
+            r["matrix"] = {"name": "bcsstk18", "n": 1100, "nnz": 30, "stand_in": False, "sha256": ""}
         page = self.make(metis, amd)[2]
-        self.assertIn("<td>BC gets 980,136 fill-ins</td><td>980,136</td><td>25</td>", re.sub(' class="n"', "", page))
+        self.assertIn("<td>bcsstk18 gets 980,136 fill-ins</td><td>980,136</td><td>real 25, n = 1</td>",
+                      re.sub(' class="n"', "", page))
 
     def test_nothing_to_draw_still_gives_a_page(self):
         code, err, page = self.make()

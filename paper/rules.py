@@ -1,58 +1,108 @@
-"""The rules by which a claim is judged: what claims.py prints, and the numbers and words in them."""
+"""The rules of the judgement: the text that is printed, and the same as code. Written on 27 November 2026, before the campaign
+whose records they judge (experiments/judgement)."""
+
+import math
 
 RULES = """\
-A claim is of one kind. What it measures has an interval of 95 %: percentiles of 999 bootstrap replicates, for which every
-run's median is taken again of samples drawn with replacement. Of two samples it is Student's, of their logarithms: their mean
-and 12.7 times half of their difference to either side. A case that was measured once has no interval, and a claim that rests
-on it is undecided. A record has the phases of one run: a phase has as many samples as the case has records.
+A question of the paper has one or more statements. A statement compares a quantity of two cases, matrix by matrix, on one host
+at one commit with one order of the matrix: a ratio of medians, where 1 is no effect. Some statements are a difference (no
+effect: 0, for a rank correlation 0.1), a share of the matrices (no effect: 1/2) or a size, which has no value without effect.
+The values of the matrices are combined as the paper combines them. Matrices with fewer than 1,000 rows are left out: their
+times are those of a call.
 
-  ratio     times as fast, as large, as many; without any effect it is 1
-  gain      percent more or less; without any effect it is 0
-  correlation  a coefficient of correlation; without any effect it is 0, and below 0.1 it has none (Cohen 1988)
-  size      how large something is, a share of the time or a usage in percent: no value is without effect
-  about     what is set against a number that nobody measured: no difference (1), linear scaling, a formula
-  portion   the share of the matrices on which something holds
-  every     something holds on each matrix
-  named     on which matrix, or matrices
-  test      a test case decides; it counts in a run of the tests that has it
+Kinds of matrices: original (bcsstk18), real, finite elements, power grid, generated, stand-in. The verdict rests on real
+matrices, the original among them. The other kinds are shown next to it, stand-ins last.
 
-The direction of a ratio, a gain or a correlation holds if its interval lies wholly on the paper's side of 1, 0 or 0.1; of a
-size, if its interval lies within a third and three times the paper's; of a portion, if its interval lies on the paper's side
-of 1/2. Of what is about a number, the interval must lie within a quarter of that number, and nearer to it than to the one
-that the statement denies. The value is close if it differs from the paper's by at most a quarter of the paper's effect
-(ratio: its distance from 1; gain and size: all of it) and, of a portion, by at most 0.1. Its effect is of the paper's
-magnitude if it is at least a third of the paper's and at most three times that; of a value known only to lie beyond a bound,
-what is known of it.
+Interval: 95 %, percentiles of 999 replicates. Each replicate draws hosts with replacement, then matrices of the kind, then the
+runs of each case. On several hosts the value of a matrix is the median of the hosts. A run that was ended at its limit counts
+as its limit, and the end of the interval that it leaves open is open. A matrix where both cases were ended is left out.
 
-The largest or smallest value over one of the paper's sets, where the paper gives its number, states a bound: on no matrix is
-there more, or less. Its direction holds if its interval does not pass the bound by more than a quarter of the paper's effect,
-and has at least a third of that effect on the paper's side.
+  holds in size        it holds in direction, and the value differs from the paper's by at most a quarter of the paper's effect
+                       (its distance from no effect), or the interval contains the paper's value and the effects at its ends
+                       are within a factor of 2 of each other. "All" also needs every matrix.
+  holds in direction   the interval lies entirely on the paper's side of no effect, and is not tight around it
+  does not hold        the interval excludes the paper's side; or it excludes the paper's value, and contains no effect or is
+                       tight around it: both ends within 5 % of no effect
+  cannot be tested here   fewer than 10 real matrices; or the interval contains both no effect and the paper's value; or the
+                       statement needs other hardware, another matrix, or records that do not exist
 
-  reproduced      the direction holds and, where the paper gives a number, the value is close; every matrix has the property;
-                  the same matrices are named; what is about a number is; the test passed
-  shape only      the direction holds and the effect is of the paper's magnitude, the value differs, or is known only to
-                  lie beyond a bound; more than half of the matrices have the property
-  direction only  the direction holds, the effect is not of the paper's magnitude
-  undecided       the interval contains values on both sides; another choice of matrices is within the intervals
-  not reproduced  otherwise
-  incomplete      a matrix of the set was neither measured nor bounded by a run that passed its limit; no other verdict is
-                  given for any mean, extreme, portion or choice over the set
+A size has no direction: it holds in size if the interval contains the paper's value and its ends are within a factor of 2 of
+each other, or if the interval lies within a quarter of the paper's value. It does not hold if the interval excludes the paper's
+value. A statement in words ("faster") also needs an effect above the noise: |log ratio| more than the median relative spread
+(interquartile range over median) of the runs. It does not hold if its interval is tight around no effect; if the interval is
+wider and contains no effect, or the effect is within the noise, it cannot be tested.
 
-What was simulated, or measured on a stand-in for a matrix that the claim is about, is at best "shape only". What follows from
-how the stand-ins were made or from our own plan of memory is counted by itself, as an identity: no measurement could have
-given anything else. Mean, median, extreme and portion over one of the paper's sets are evaluated again over all real matrices
-that were measured, by the same rule; the interval then takes the matrices as a sample too, and an extreme is that of as many
-real matrices as the set has, the median of 999 such draws.
+The word of a question is the weakest of its statements, in the order holds in size, holds in direction, does not hold. A
+statement that cannot be tested counts only if none can be tested.
+
+A statement about a named matrix has no verdict on a stand-in: it cannot be tested without the matrix. bcsstk18 and its
+stand-in differ by a factor of {pair:g} and more in the work of the search: this factor widens every interval of stand-ins. Simulated
+values carry the error that the validation of the simulator found, {percent:g} %. One GPU is no test of a statement about six.
 """
-TOLERANCE, PORTION, FACTOR = 0.25, 0.1, 3
-LARGE = 10_000  # rows; the paper's smallest matrix has 11,948
-NUMERIC = {"ratio": 1, "gain": 0, "correlation": 0}  # kind: its value without any effect
-SMALL = {"ratio": 0, "gain": 0, "correlation": 0.1}  # kind: the largest distance from that which is no effect either
-KINDS = (*NUMERIC, "size", "about", "portion", "every", "named", "test")
+KINDS = ("original", "real", "finite elements", "power grid", "generated", "stand-in")
+JUDGED = "real"  # with the original
+WORDS = SIZE, DIRECTION, NOT, UNTESTED = ("holds in size", "holds in direction", "does not hold", "cannot be tested here")
+REPLICATES, CONFIDENCE = 999, 0.95
+LEAST_ORDER, LEAST_MATRICES = 1000, 10
+QUARTER, FACTOR, TIGHT = 0.25, 2, 0.05
+PAIR = 2.3  # work of bcsstk18 over that of its stand-in, or the inverse: what is assumed until both were counted
+SIMULATED = 0.20  # error of the simulator on the shortest runs of its validation (experiments/scaling_simulator)
+EFFECTS = {"ratio": 1, "difference": 0, "correlation": 0.1, "share": 0.5, "size": None}  # each with its value of no effect
 
-VERDICTS = REPRODUCED, SHAPE_ONLY, DIRECTION_ONLY, UNDECIDED, NOT_REPRODUCED, INCOMPLETE, NOT_RUN, ELSEWHERE = (
-    "reproduced", "shape only", "direction only", "undecided", "not reproduced", "incomplete", "not run here",
-    "needs other hardware")
-WEIGHED = VERDICTS[:5]  # those of a value
-# What a verdict rests on: columns of the score.
-BASES = ("originals", "stand-ins", "simulated", "test", "identity", "nothing")
+
+def text():
+    return RULES.format(pair=PAIR, percent=100 * SIMULATED)
+
+
+def word(found, paper, side, effect="ratio", every=False, least=LEAST_MATRICES):
+    """(word, reason) of a measure.Found. paper: the paper's number or None; side: "above" or "below" no effect, which follows
+    from the number where there is one; every: of a share, whether the paper says all; least: matrices that are needed."""
+    if found is None or found.n < least:
+        few = "not measured" if found is None or not found.n else f"{found.n} of at least {least} matrices"
+        return UNTESTED, few
+    low, high, none = found.low, found.high, EFFECTS[effect]
+    if math.isnan(low) or math.isnan(high):
+        return UNTESTED, "a case was measured once"
+    if none is None:
+        return word_of_size(found, paper)
+    above = side == "above" if paper is None else paper > none
+    on_side = low > none if above else high < none
+    contains_none = low <= none <= high
+    contains_paper = paper is not None and low <= paper <= high
+    close = paper is not None and not found.bound and abs(found.value - paper) <= QUARTER * abs(paper - none)
+    if max(abs(low - none), abs(high - none)) <= TIGHT and not contains_paper and not (close and on_side):
+        return NOT, "the interval is tight around no effect"
+    if on_side:
+        if paper is None and abs(distance(found.value, effect)) <= found.noise:
+            return UNTESTED, "the effect is within the noise of the runs"
+        near, far = sorted((abs(low - none), abs(high - none)))
+        in_size = found.value == 1 if every else close or (contains_paper and far <= FACTOR * near)
+        return (SIZE if in_size else DIRECTION), ""
+    if not contains_none:
+        return NOT, "the interval excludes the paper's side"
+    if paper is None:
+        return UNTESTED, "the interval contains no effect"
+    if not contains_paper:
+        return NOT, "the interval contains no effect and excludes the paper's value"
+    return UNTESTED, "the interval contains both no effect and the paper's value"
+
+
+def word_of_size(found, paper):
+    if found.low <= paper <= found.high and found.high <= FACTOR * found.low:
+        return SIZE, ""
+    if max(abs(found.low - paper), abs(found.high - paper)) <= QUARTER * abs(paper):
+        return SIZE, ""
+    if not found.low <= paper <= found.high:
+        return NOT, "the interval excludes the paper's value"
+    return UNTESTED, "the interval is wider than a factor of 2"
+
+
+def distance(value, effect):
+    """Of a value from no effect; of ratios the logarithm, as the spread of runs is relative."""
+    return math.log(value) if effect == "ratio" and 0 < value < math.inf else value - EFFECTS[effect]
+
+
+def weakest(words):
+    """The word of a question, of the words of its statements."""
+    tested = [w for w in words if w != UNTESTED]
+    return max(tested, key=WORDS.index) if tested else UNTESTED

@@ -1,7 +1,6 @@
 """What the page of results begins with: do the variants agree, which is the fastest, and what the paper says.
 
-All three functions take runs as records.read_runs() gives them, or their files; none of them knows a variant but those that
-the paper's statements name.
+All three functions take runs as records.read_runs() gives them, or their files.
 """
 
 import collections
@@ -13,8 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "plots"))
 
-import build  # noqa: E402
-import language  # noqa: E402
+import claims  # noqa: E402
 import records  # noqa: E402
 
 BASELINE = "peer_superlu_dist"
@@ -22,13 +20,6 @@ ORDER = "metis"
 SMALLEST = 100  # rows; below, times are those of a call
 MODES = {"oracle": "by Gaussian elimination (up to 1,500 rows)", "certificate": "by the certificate",
          "digest": "by digests of a verified result"}
-UNITS = {"x": "times", "%": "%"}
-# Ten statements of claims.toml, and the expression that answers one without a GPU.
-AGREES = "worked.relaxed_exact"
-STATEMENTS = (("table1.fill_ins.BC", ""), ("table1.fill_ratio.BC", ""), (AGREES, ""),
-              ("fig04.trend", "at(BC, series_rank(frontier_size, cpu_maxid))"),
-              ("fig04.ratio.BC", "at(BC, series_max(frontier_size, cpu_maxid) / series_min(frontier_size, cpu_maxid))"),
-              ("fig10.naive.mean", ""), ("fig11.mean", ""), ("fig12.one_node.BC", ""), ("text.atomics", ""), ("fig14.mean", ""))
 
 
 def several(number, noun):
@@ -121,43 +112,21 @@ def fastest(runs):
     return rows
 
 
-def answer(claim, instead, measured, file, has_gpu, runs):
-    """What this machine says of a claim, as text."""
-    if claim["id"] == AGREES:
-        same = {input_of(r) for r in exact(runs) if r["variant"].startswith(("cpu_maxid", "gpu_maxid"))}
-        others = {input_of(r) for r in exact(runs) if not r["variant"].startswith(("cpu_maxid", "gpu_maxid", "mpi_maxid"))}
-        return f"exact on {several(len({name for name, _ in same & others}), 'input')}" if same & others else "not measured"
-    texts = [claim["measure"]] + [instead] * bool(instead)
-    for text in texts:
-        expression = language.Expression(text, file["define"], file["sets"])
-        try:
-            found = expression.evaluate(measured)
-        except records.Refused as e:
-            return f"cannot be said: {e}"
-        if found.value is not None:
-            part = f" on {', '.join(found.measured)}" if len(found.measured) < len(found.asked) else ""
-            by = ", by cpu_maxid" if text is instead else ""
-            kind = "rank correlation " if claim["kind"] == "correlation" else ""
-            return kind + {1: "at least ", -1: "at most ", 0: ""}[found.bound] + build.number(found.value) + part + by
-    needs_gpu = any(v.startswith(("gpu", "mpi_maxid")) for v in expression.variants) and not has_gpu
-    return "needs a GPU" if needs_gpu else "needs the cases of --group paper"
-
-
 def statements(sources):
-    """Rows: what the paper says, the paper's number, this machine's; of ten statements, those that this machine answers first."""
-    file = records.read_toml(HERE / "claims.toml")
-    claims = {c["id"]: c for c in file["claim"]}
+    """Rows: what the paper says, the paper's number, this machine's by kind of matrix; of the statements of the questions and
+    the appendix, those that this machine answers first."""
     runs = records.read_runs(sources)
     with tempfile.TemporaryDirectory() as folder:
         # The paper's matrices are in one order: an order of another kind has other fill.
         usual = Path(folder) / "usual.jsonl"
         usual.write_text("".join(json.dumps(r) + "\n" for r in runs if r.get("ordering", {}).get("col", ORDER) == ORDER))
-        measured = records.Measured([usual])
+        judge = claims.Judge({"judgement": [usual]})
     has_gpu = any(r["device"] == "gpu" and r["status"] == "pass" for r in runs)
     rows = []
-    for name, instead in STATEMENTS:
-        c = claims[name]
-        paper = c["paper"] if isinstance(c["paper"], str) else f"{c['paper']:,} {UNITS.get(c.get('unit', ''), '')}".strip()
-        rows.append((" ".join(c["says"].split()), paper,
-                     answer(c, instead, measured, file, has_gpu, runs)))
-    return sorted(rows, key=lambda row: row[2].startswith(("needs", "not measured", "cannot")))
+    for s in [s for q in judge.questions for s in q["statements"]] + judge.appendix:
+        if s.get("records") or s.get("quantity", "profile:").startswith("profile:"):
+            continue
+        here = "; ".join(f"{k} {claims.value_text(f, s)}, n = {f.n}" for k, f in s["kinds"].items() if k != "original")
+        needs = "needs the cases of --group paper" if has_gpu or not s["over"]["variant"].startswith(("gpu", "mpi")) else "needs a GPU"
+        rows.append((s["says"], claims.paper_text(s), here or needs))
+    return sorted(rows, key=lambda row: row[2].startswith("needs"))

@@ -1,17 +1,14 @@
-"""What the figures of the paper's items share: the paper's own values, and measurements by the expressions that claims are
-judged by, so that a figure shows what the verdict rests on."""
+"""What the figures of the paper's items share: the paper's own values (paper.toml), and measurements by expressions
+(language.py)."""
 
 import functools
-import sys
+from pathlib import Path
 
+import language
 import records
 import style
 import style_dots as dots
 from style import plt
-
-sys.path.append(str(records.ROOT / "paper"))
-
-import language  # noqa: E402
 
 SMALL = ("BB", "BC", "EP", "G7", "LH", "MK", "RM")
 LARGE = ("AU", "DI", "HM", "PR", "ST", "TT")
@@ -25,30 +22,26 @@ WITHOUT_DIGESTS = ("gpu_maxid", "gpu_fill2_naive")
 
 
 @functools.cache
-def claims_file():
-    return records.read_toml(records.ROOT / "paper" / "claims.toml")
+def stated():
+    return records.read_toml(Path(__file__).with_name("paper.toml"))
 
 
 @functools.cache
 def expression(text):
-    """An expression of the language of claims, with their definitions and sets."""
-    return language.Expression(text, claims_file()["define"], claims_file()["sets"])
+    """An expression with the definitions and sets of paper.toml."""
+    return language.Expression(text, stated()["define"], stated()["sets"])
 
 
 class Paper:
-    """Statements of the paper, from paper/claims.toml."""
-
-    def __init__(self):
-        self.claims = claims_file()["claim"]
+    """What the paper prints, from paper.toml."""
 
     def series(self, item, name):
         """Values by matrix."""
-        return {c["matrix"]: c["paper"] for c in self.claims
-                if c["item"] == item and c.get("series") == name}
+        return stated()["series"].get(item, {}).get(name, {})
 
-    def value(self, claim):
-        """The value of one claim by its id."""
-        return next(c["paper"] for c in self.claims if c["id"] == claim)
+    def value(self, name):
+        """One value."""
+        return stated()["value"][name]
 
 
 class Measured(records.Measured):

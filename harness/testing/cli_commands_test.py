@@ -325,13 +325,15 @@ class ClaimsTest(CliTest):
             self.skipTest(str(e))
         options = {v["name"]: {o["name"] for o in v["options"]} | {"threads", "chunk_size", "ranks"}
                    for v in json.loads(call("list", "--json").stdout)}
+        judge = claims.Judge({})
         named = set()
-        for c in claims.ClaimFile().claims:
-            for e in filter(None, (c.expression, c.expression_there)):
-                named |= e.named_settings
-                self.assertLessEqual(e.variants, set(options), c.id)
-                for variant, setting in e.named_settings:
-                    self.assertIn(setting, options[variant], c.id)
+        for s in [s for q in judge.questions for s in q["statements"]] + judge.appendix:
+            for side in (s.get("over", {}), s.get("under", {})):
+                if "variant" in side:
+                    settings = {side["best_of"]} if "best_of" in side else set()
+                    settings |= set(side) - {"variant", "best_of"}
+                    self.assertLessEqual(settings, options[side["variant"]], s["id"])
+                    named |= {(side["variant"], name) for name in settings}
         self.assertGreater(len(named), 10)
 
 

@@ -76,11 +76,11 @@ foreach(study cliffs first_runs)
 endforeach()
 gsofa_test(cli/reproduce COMMAND experiments/reproduce_test.py
   PROPERTIES LABELS cli TIMEOUT 900 COST 40 SKIP_RETURN_CODE 77 ${build})
-foreach(file plots/cliffs plots/compare plots/order_kinds plots/records plots/sequences plots/style plots/site/site paper/junit paper/language paper/verdicts paper/claims paper/report paper/results
-    paper/artifact/needs)
+foreach(file plots/cliffs plots/compare plots/language plots/order_kinds plots/records plots/sequences plots/style plots/site/site paper/claims paper/report paper/results
+    paper/artifact/container)
   gsofa_test(${file} COMMAND ${file}_test.py PROPERTIES LABELS cli TIMEOUT 600 SKIP_RETURN_CODE 77)
 endforeach()
 if(Python3_FOUND)
   set_tests_properties(paper/report PROPERTIES COST 60)
-  set_tests_properties(plots/style paper/claims plots/site/site PROPERTIES COST 25)
+  set_tests_properties(plots/style plots/site/site PROPERTIES COST 25)
 endif()

@@ -36,6 +36,7 @@ import pictures  # noqa: E402
 import records  # noqa: E402
 import build  # noqa: E402
 import claims  # noqa: E402
+import rules  # noqa: E402
 import style  # noqa: E402
 from terminal_text import printable  # noqa: E402
 
@@ -43,8 +44,7 @@ ROOT = data.ROOT
 RECORDS = ROOT / "experiments" / "records"
 MARK = ".gsofa-site"  # a file of every site, by which its folder is known
 ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-SYMBOLS = {claims.REPRODUCED: "✓", claims.SHAPE_ONLY: "≈", claims.DIRECTION_ONLY: "↗", claims.UNDECIDED: "?",
-           claims.NOT_REPRODUCED: "✗", claims.INCOMPLETE: "…", claims.NOT_RUN: "–", claims.ELSEWHERE: "⌂"}
+SYMBOLS = dict(zip(rules.WORDS, "✓↗✗–"))
 FIGURE = ("gpu_bitmap_panels", "cpu_bitmap_panels", "gpu_maxid")  # variants in the figure of the first page
 LARGE = 10_000  # rows
 COLUMNS = ("matrix", "kind", "n", "nnz", "nnz_lu", "variant", "settings", "part", "machine", "commit", "ms", "low_ms", "high_ms",
@@ -141,7 +141,7 @@ class Site:
         return {"groups": [("real", [of for of in rows if of[0]["real"]]), ("few", [of for of in rows if not of[0]["real"]])],
                 "scale": pictures.Scale([row[key] for row in leaders for key in ("least", "most")]),
                 "fast": self.standing_row(fast), "large": (len(large), statistics.geometric_mean(large)),
-                "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
+                "sentences": claims.printed_sentences(), "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
                 "counts": {"cases": len(self.cases), "runs": sum(len(c.runs) for c in self.cases),
                            "variants": len({c.variant for c in self.cases}), "matrices": len(self.names)}}
 
@@ -342,13 +342,16 @@ def png_size(path):
     return struct.unpack(">II", path.read_bytes()[16:24])
 
 
-def claim_row(c):
-    """A claim as a row of its table."""
-    return {"id": c["id"], "where": c["where"], "says": c["says"], "paper": f"{build.number(c['paper'])} {c['unit']}".strip(),
-            "here": build.measured_text(c), "verdict": c["verdict"],
-            "mark": build.verdict_text(c).removeprefix(c["verdict"]).strip(", "),
-            "symbol": SYMBOLS[c["verdict"]], "class": c["verdict"].replace(" ", "-"), "population": build.population_text(c),
-            "why": build.why_text(c)}
+def word(text):
+    """A verdict with its symbol and class."""
+    return {"text": text, "symbol": SYMBOLS[text], "class": text.replace(" ", "-")}
+
+
+def claim_row(s):
+    """A statement as a row of its table."""
+    says, paper, here, n, hosts, verdict, others, why = claims.row_of(s)
+    return {"id": s["id"], "where": s.get("where", ""), "says": says, "paper": paper, "here": here, "n": n, "hosts": hosts, "word": word(verdict),
+            "others": others, "why": why}
 
 
 def of_report():
@@ -357,15 +360,15 @@ def of_report():
 
 
 def figures_page(out, chosen):
-    """Figures of the report with their claims, claims without a figure last. chosen: names of figures that are drawn into the
-    folder; None: all."""
-    board = claims.Board()
-    if problems := board.problems():
-        raise records.Refused(f"paper/evidence.toml is not what the records say: {problems[0]}")
-    content = build.Content(board, out)
+    """The questions, then figures of the report with their statements, statements without a figure last. chosen: names of figures
+    that are drawn into the folder; None: all."""
+    judge = claims.Judge()
+    if not claims.is_current(judge):
+        raise records.Refused("paper/answers.json is not what the records say")
+    content = build.Content(judge, out)
     rest = {}
-    for c in content.claims:
-        rest.setdefault(c["item"], []).append(claim_row(c))
+    for s in judge.appendix:
+        rest.setdefault(s["item"], []).append(claim_row(s))
     items = []
     for caption, name in of_report():
         drawn = chosen is None or name in chosen
@@ -379,9 +382,8 @@ def figures_page(out, chosen):
             item["size"] = png_size(out / f"{name}.png")
         items.append(item)
     items += [{"name": name, "caption": "", "claims": of, "absent": "", "size": None} for name, of in rest.items()]
-    bases, _ = board.score()
-    score = [(v, v.replace(" ", "-"), SYMBOLS[v], sum(bases[v].values())) for v in claims.VERDICTS if bases[v]]
-    return {"items": items, "score": score, "total": len(content.claims)}
+    return {"items": items, "sentences": claims.five_sentences(judge.questions), "questions": [
+        q | {"word": word(q["word"]), "rows": [claim_row(s) for s in q["statements"]]} for q in judge.questions]}
 
 
 def end(number, _):

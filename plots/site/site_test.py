@@ -31,6 +31,7 @@ except ImportError as e:
     print(f"skipped: {e}")
     sys.exit(SKIPPED)
 
+import build
 import records
 import records_example as example
 import style
@@ -411,11 +412,13 @@ class Built(unittest.TestCase):
 
     def test_verdicts_have_words_and_reasons(self):
         text = self.page("figures.html")
-        stated = records.read_toml(data.ROOT / "paper" / "evidence.toml")["verdict"]
-        self.assertEqual(len(re.findall(r'<tr id="claim-', text)), len(stated))
-        for v in stated:
-            row = re.search(rf'<tr id="claim-{re.escape(v["id"])}">.*?</tr>', text, re.S)[0]
-            self.assertRegex(row, rf'class="verdict [a-z-]+">. {re.escape(v["verdict"])}<')
+        stated = json.loads((data.ROOT / "paper" / "answers.json").read_text(encoding="utf-8"))
+        for sentence in stated["sentences"]:
+            self.assertIn(f"<p>{build.in_html(sentence)}</p>", text)
+        for s in (s for q in stated["questions"] for s in q["statements"]):
+            row = re.search(rf'<tr id="claim-{re.escape(s["id"])}">.*?</tr>', text, re.S)[0]
+            self.assertRegex(row, rf'class="verdict [a-z-]+">. {re.escape(s["word"])}<')
+        self.assertGreater(len(re.findall(r'<tr id="claim-', text)), 50)
 
     def test_figures_that_were_asked_for_are_shown(self):
         found = re.findall(r'src="figures/([^"]+)"', self.page("figures.html"))

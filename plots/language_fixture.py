@@ -1,4 +1,4 @@
-"""What the tests of the claims share: records in a folder of their own."""
+"""What the tests of the expressions share: records in a folder of their own."""
 
 import sys
 import tempfile
@@ -6,8 +6,7 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT / "plots")]
+sys.path.insert(0, str(HERE))
 
 import language  # noqa: E402
 import records  # noqa: E402
@@ -16,7 +15,7 @@ import records_example as example  # noqa: E402
 SETS = {"all": ["BB", "BC", "TT"], "small": ["BB", "BC"], "large": ["TT"]}
 
 
-class ClaimsTest(unittest.TestCase):
+class ExpressionTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

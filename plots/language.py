@@ -1,4 +1,4 @@
-"""The language of `measure` in claims.toml: expressions over the records."""
+"""The expressions that figures draw: what they mean over the records (paper.toml has definitions and sets)."""
 
 import ast
 import dataclasses

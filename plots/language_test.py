@@ -1,4 +1,4 @@
-"""Tests of the language of the claims and of its intervals."""
+"""Tests of the expressions that figures draw, and of their intervals."""
 
 import math
 import sys
@@ -11,7 +11,7 @@ import numpy
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
 
-from claims_fixture import SETS, ClaimsTest  # noqa: E402
+from language_fixture import SETS, ExpressionTest  # noqa: E402
 import estimate  # noqa: E402
 import language  # noqa: E402
 import records  # noqa: E402
@@ -94,7 +94,7 @@ class Estimates(unittest.TestCase):
         self.assertEqual(estimate.aggregated(estimate.Aggregate.mean, several, 3).number, 49.5)
 
 
-class Language(ClaimsTest):
+class Language(ExpressionTest):
     def test_arithmetic_and_aggregates(self):
         for text, expected in (("1 + 2 * 3 - 4 / 2", 5), ("(1 + 2) * 3", 9), ("-2 * 3", -6), ("2 < 3", 1), ("3 <= 2", 0),
                                ("mean(all, time(x))", 2.5), ("geomean(all, time(x))", 2), ("median(all, time(x))", 2.5),

@@ -1,0 +1,255 @@
+"""What a statement measures: the values by matrix and host, combined, with the interval of rules.py."""
+
+import collections
+import dataclasses
+import math
+import statistics
+import sys
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "plots"))
+
+import records  # noqa: E402
+import rules  # noqa: E402
+
+DRAWS = 1 + rules.REPLICATES  # the number itself, then what it would be, had hosts, matrices and runs been drawn again
+COMBINE = {
+    "mean": numpy.nanmean, "median": numpy.nanmedian, "share": numpy.nanmean, "all": numpy.nanmean,
+    "geometric mean": lambda values, axis: numpy.exp(numpy.nanmean(numpy.log(values), axis=axis)),
+}
+FINISHED = ("pass", "fail", "error")  # statuses that say whether a result is right
+
+# Quantities of one run, each a list of samples. A counting build has no times, the other no counters.
+
+
+def counter(run, name):
+    return run["counters"].get(name)
+
+
+def ratio(a, b, factor=1):
+    return None if a is None or not b else factor * a / b
+
+
+FORMULAS = {
+    "time": lambda r: r["samples_s"],
+    "bare": lambda r: [s - r["phases_s"].get("compact", 0) for s in r["samples_s"]],  # without the digests of rows
+    "verified": lambda r: [float(r["status"] == "pass")],
+    "fill": lambda r: [r["result"].get("fill")],
+    "fill_ratio": lambda r: [ratio(r["result"].get("fill"), r["matrix"]["nnz"])],
+    "edges_per_entry": lambda r: [ratio(counter(r, "edges_traversed"), r["result"]["nnz_l"] + r["result"]["nnz_u"])],
+    "page_faults": lambda r: [None if counter(r, "gpu_page_faults") is None else 1 + counter(r, "gpu_page_faults")],
+    "queue_average": lambda r: [ratio(ratio(counter(r, "queue_entries_sum"), counter(r, "levels")), counter(r, "queue_capacity_VC"), 100)],
+    "queue_peak": lambda r: [ratio(counter(r, "queue_peak"), counter(r, "queue_capacity_VC"), 100)],
+    "frontier_rank": lambda r: [frontier(r).get("rank_correlation")],  # Spearman, of the sources' frontiers with their numbers
+    "frontier_range": lambda r: [ratio(frontier(r).get("most"), frontier(r).get("least_positive"))],
+}
+COUNTED = ("edges_per_entry", "page_faults", "queue_average", "queue_peak", "frontier_rank", "frontier_range")
+EXACT = ("verified", "fill", "fill_ratio")  # no repetition changes them
+OF_LINES = ("profile", "simulated")  # quantities of other lines: profile:NAME, simulated
+
+
+def frontier(run):
+    return run.get("series_stats", {}).get("frontier_size", {})
+
+
+@dataclasses.dataclass
+class Found:
+    """What a statement comes to on the matrices of a kind. bound: 1 at least, -1 at most, 2 either, as runs were ended."""
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+    hosts: int = 0
+    noise: float = 0
+    bound: int = 0
+    left_out: int = 0  # matrices where both cases were ended
+    each: dict = dataclasses.field(default_factory=dict)  # value by matrix
+
+    def as_json(self):
+        def plain(x):
+            return round(x, 6) if math.isfinite(x) else None
+        return {"value": plain(self.value), "interval": [plain(self.low), plain(self.high)], "matrices": self.n, "hosts": self.hosts,
+                "bound": self.bound, "left_out": self.left_out}
+
+
+@dataclasses.dataclass
+class Case:
+    """Replicates of a case on one matrix and host; high is infinite where a run was ended."""
+
+    low: numpy.ndarray
+    high: numpy.ndarray
+    spread: float = 0
+    once: bool = False
+
+
+def median_case(samples, name):
+    """Lower median of the samples, with replicates drawn with replacement."""
+    samples = numpy.sort(numpy.array(samples, dtype=float))
+    draw = numpy.random.default_rng(zlib.crc32(name.encode()))
+    drawn = numpy.sort(draw.integers(len(samples), size=(rules.REPLICATES, len(samples))), axis=1)[:, (len(samples) - 1) // 2]
+    values = numpy.append(statistics.median_low(samples), samples[drawn])
+    q1, q3 = numpy.percentile(samples, (25, 75))
+    return Case(values, values, (q3 - q1) / abs(values[0]) if values[0] else 0, len(samples) == 1)
+
+
+def canonical(name):
+    """The name of a matrix of the paper for its abbreviation or generator; another name as it is."""
+    return records.datasets().get(records.abbreviation(name), {}).get("name", name)
+
+
+def kind_of(matrix):
+    """One of rules.KINDS, of the `matrix` of a record."""
+    if matrix["stand_in"] or any(matrix["name"] == entry.get("stand_in") for entry in records.datasets().values()):
+        return "stand-in"
+    return "original" if canonical(matrix["name"]) == "bcsstk18" else records.kind(matrix)
+
+
+class Measured:
+    """The runs, profiles and simulated schedules of records."""
+
+    def __init__(self, sources):
+        self.runs, self.profiles, self.simulated = records.read(sources)
+        self.kinds = {}
+        self.by_variant = collections.defaultdict(list)
+        for r in self.runs:
+            if r["matrix"]["n"] < rules.LEAST_ORDER or "pattern" in r["wants"] or records.is_replaced(r):
+                continue
+            self.kinds[canonical(r["matrix"]["name"])] = kind_of(r["matrix"])
+            self.by_variant[r["variant"]].append(r)
+        self.pair = self.pair_factor()
+
+    def pair_factor(self):
+        """By how much the search's edges for each entry of L+U differ between bcsstk18 and its stand-in."""
+        spec = records.datasets()["BC"]["stand_in"]
+        pair = {k: [] for k in ("bcsstk18", spec)}
+        for r in self.by_variant["gpu_maxid"]:
+            if r["counting"] and r["options"].get("concurrent_sources") == 0 and canonical(r["matrix"]["name"]) in pair:
+                pair[canonical(r["matrix"]["name"])] += [x for x in FORMULAS["edges_per_entry"](r) if x]
+        if not all(pair.values()):
+            return rules.PAIR
+        real, made = (statistics.median(v) for v in pair.values())
+        return max(real / made, made / real)
+
+    def lines(self, side, quantity):
+        """{(host, matrix, commit, digest): [value]} of profiles or simulated schedules."""
+        name, found = quantity.partition(":")[2], collections.defaultdict(list)
+        for p in self.profiles if name else ():
+            if p.get("complete") and p["variant"] == side["variant"] and name in p:
+                found[Path(p.place).parent.name, canonical(p["matrix"]), p.get("commit", ""), ""].append(p[name])
+        for s in () if name else self.simulated:
+            if s["n"] >= rules.LEAST_ORDER and not s["batch_barrier"] and \
+                    all(records.as_text(s.get(k)) == records.as_text(v) for k, v in side.items()):
+                matrix = canonical(s["matrix"])
+                self.kinds.setdefault(matrix, kind_of({"name": s["matrix"], "stand_in": s.get("stand_in", True)}))
+                found["simulator", matrix, "", s.get("ordering_digest", "")] = [s["makespan_s"]]
+        return found
+
+    def cases(self, side, quantity):
+        """{(host, matrix, commit, digest): Case} of one side of a statement. Refused if its runs differ in a setting that the
+        statement does not name."""
+        if quantity.partition(":")[0] in OF_LINES:
+            return {key: median_case(values, str(key)) for key, values in self.lines(side, quantity).items()}
+        best = side.get("best_of")
+        named = {k: records.as_text(v) for k, v in side.items() if k not in ("variant", "best_of")}
+        groups, differ = collections.defaultdict(lambda: collections.defaultdict(list)), collections.defaultdict(set)
+        for r in self.by_variant[side["variant"]]:
+            settings = {k: records.as_text(v) for k, v in records.settings(r).items()}
+            if r["counting"] != (quantity in COUNTED) and quantity not in EXACT or \
+                    any(settings.get(k) != v for k, v in named.items()):
+                continue
+            if not (r["status"] in FINISHED if quantity == "verified" else records.is_usable(r) or r["status"] == "timeout"):
+                continue
+            key = records.machine(r), canonical(r["matrix"]["name"]), r["git"]["sha"], r["ordering"]["digest"]
+            groups[key][settings[best] if best else ""].append(r)
+            for k, v in settings.items():
+                differ[k].add(v)
+        several = [k for k, v in differ.items() if len(v) > 1 and k != best and quantity not in EXACT]
+        if several:
+            raise records.Refused(f"runs of {side['variant']} differ in {', '.join(several)}")
+        return {key: case for key, of in groups.items() if (case := self.case(of, quantity, f"{key} {sorted(named.items())}"))}
+
+    @staticmethod
+    def case(of, quantity, name):
+        """The fastest of {setting: runs}: one setting unless the side says best_of."""
+        cases, limits = [], []
+        for setting, runs in of.items():
+            fresh = [r for r in runs if r.get("trials", {}).get("sampling") == "new_pattern"] or runs
+            samples = [x for r in fresh if r["status"] != "timeout" for x in FORMULAS[quantity](r) if x is not None]
+            if quantity == "verified" and samples:
+                samples = [min(samples)]
+            if samples:
+                cases.append(median_case(samples, name + setting))
+            limits += [limit for r in runs if r["status"] == "timeout" and (limit := records.limit_of(r))]
+        if cases:
+            values = numpy.min([c.low for c in cases], axis=0)
+            return Case(values, values, statistics.median(c.spread for c in cases), all(c.once for c in cases))
+        if limits and quantity in ("time", "bare"):
+            return Case(numpy.full(DRAWS, max(limits)), numpy.full(DRAWS, math.inf))
+        return None
+
+    def values(self, statement):
+        """{(host, matrix): Case}: of each host the last commit and order of a matrix that has both sides."""
+        over = self.cases(statement["over"], statement["quantity"])
+        under = self.cases(statement["under"], statement["quantity"]) if "under" in statement else None
+        found = {}
+        for key, a in over.items():
+            b = under.get(key) if under is not None else None
+            if under is None:
+                found[key[:2]] = a
+            elif b:
+                difference = statement.get("effect") == "difference"
+                with numpy.errstate(all="ignore"):
+                    low, high = (a.low - b.high, a.high - b.low) if difference else (a.low / b.high, a.high / b.low)
+                if not numpy.isnan(low).any() and not numpy.isnan(high).any():
+                    found[key[:2]] = Case(low, high, statistics.median((a.spread, b.spread)), a.once and b.once)
+        return found
+
+
+def found(statement, values, matrices, widen=1.0):
+    """Found of the values on some matrices. widen: factor of the interval to both sides."""
+    mine = {key: case for key, case in values.items() if key[1] in matrices}
+    open_on_both = {m for (_, m), c in mine.items() if c.low[0] == 0 and math.isinf(c.high[0])}
+    mine = {key: c for key, c in mine.items() if not (c.low[0] == 0 and math.isinf(c.high[0]))}
+    hosts, names = ([*dict.fromkeys(key[k] for key in sorted(mine, key=str))] for k in (0, 1))
+    if not mine:
+        return Found(left_out=len(open_on_both))
+    low, high = numpy.full((2, len(hosts), len(names), DRAWS), math.nan)
+    for (host, name), case in mine.items():
+        low[hosts.index(host), names.index(name)], high[hosts.index(host), names.index(name)] = case.low, case.high
+    of_matrix = numpy.nanmedian(numpy.where(numpy.isinf(high[..., 0]) | (low[..., 0] > 0), low[..., 0], high[..., 0]), axis=0)
+    combine, aggregate = statement.get("combine", "median"), COMBINE[statement.get("combine", "median")]
+    if combine in ("share", "all") and statement["quantity"] != "verified":
+        low, high = (numpy.where(numpy.isnan(x), x, x > 1) for x in (low, high))
+    draw = numpy.random.default_rng(zlib.crc32(statement["id"].encode()))
+    drawn = (draw.integers(len(hosts), size=(rules.REPLICATES, len(hosts))), draw.integers(len(names), size=(rules.REPLICATES, len(names))))
+    (first, lows), (last, highs) = (replicates(x, aggregate, drawn) for x in (low, high))
+    ends = numpy.array([1 - rules.CONFIDENCE, 1 + rules.CONFIDENCE]) / 2
+    once = len(mine) == 1 and all(c.once for c in mine.values()) and statement["quantity"] not in EXACT
+    bottom, top = (math.nan, math.nan) if once else (percentile(lows, ends[0]), percentile(highs, ends[1]))
+    value = first if first == last or math.isinf(last) else last
+    noise = 0 if statement.get("effect", "ratio") != "ratio" else statistics.median(c.spread for c in mine.values())
+    return Found(float(value), bottom / widen, top * widen, len(names), len(hosts), noise,
+                 (2 if first < value else 1) if last > value else -1 if first < value else 0, len(open_on_both - set(names)),
+                 dict(zip(names, map(float, of_matrix))))
+
+
+def replicates(values, aggregate, drawn):
+    """(the number, its replicates) of values[host, matrix, draw]: hosts are drawn first, then matrices."""
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)  # a matrix that no drawn host measured
+        rows = numpy.arange(rules.REPLICATES)[:, None]
+        of_hosts = numpy.moveaxis(values[..., 1:], 2, 0)[rows, drawn[0]]
+        of_matrices = numpy.nanmedian(of_hosts, axis=1)[rows, drawn[1]]
+        return float(aggregate(numpy.nanmedian(values[..., 0], axis=0), axis=0)), aggregate(of_matrices, axis=1)
+
+
+def percentile(values, share):
+    """Of replicates, an actual one; those without a value are left out."""
+    values = numpy.sort(values[~numpy.isnan(values)])
+    return float(values[round(share * (len(values) - 1))]) if len(values) else math.nan
