@@ -7,6 +7,7 @@ records count. Exit status 1 if --check finds that answers.json, what README and
 
 import argparse
 import json
+import math
 import os
 import shutil
 import sys
@@ -30,28 +31,18 @@ COLOURS = dict(zip(rules.WORDS, ("32", "33", "31", "2")))  # of a terminal
 WITHOUT = "cannot be tested without the matrix"
 
 
-def checked(statement, place):
-    """A statement; Refused names what it lacks or has too much."""
-    def fail(why):
-        raise records.Refused(f"{place}: statement '{statement.get('id', '?')}': {why}")
-    if unknown := sorted(set(statement) - KEYS):
-        fail(f"unknown key '{unknown[0]}'")
-    if missing := [k for k in ("id", "says") if k not in statement]:
-        fail(f"without '{missing[0]}'")
-    quantity = statement.get("quantity")
-    if quantity is None:
-        if "untested" not in statement and "named" not in statement:
-            fail("without 'quantity'")
-        return statement
-    if quantity not in measure.FORMULAS and quantity.partition(":")[0] not in measure.OF_LINES:
-        fail(f"no quantity '{quantity}'")
-    if "over" not in statement:
-        fail("without 'over'")
-    if statement.get("effect", "ratio") not in rules.EFFECTS or statement.get("combine", "median") not in measure.COMBINE:
-        fail("no such effect or combination")
-    if not {"untested", "named"} & set(statement) and ("paper" in statement) == ("direction" in statement):
-        fail("either 'paper' or 'direction' is needed")
-    return statement
+def checked(s, place):
+    """Refused if a statement lacks something or has something unknown."""
+    quantity = s.get("quantity", "")
+    judged = not {"untested", "named"} & set(s)
+    for fault, why in ((set(s) - KEYS, f"unknown key '{min(set(s) - KEYS, default='')}'"), (not {"id", "says"} <= set(s), "no 'id' or 'says'"),
+                       (judged and not quantity, "no 'quantity'"), (quantity and "over" not in s, "no 'over'"),
+                       (quantity and quantity not in measure.FORMULAS and quantity.partition(":")[0] not in measure.OF_LINES,
+                        f"no quantity '{quantity}'"), (s.get("effect", "ratio") not in rules.EFFECTS, "no such effect"),
+                       (s.get("combine", "median") not in measure.COMBINE, "no such combination"),
+                       (judged and ("paper" in s) == ("direction" in s), "either 'paper' or 'direction' is needed")):
+        if fault:
+            raise records.Refused(f"{place}: statement '{s.get('id', '?')}': {why}")
 
 
 def sources_of(path=HERE / "evidence.toml"):
@@ -64,40 +55,28 @@ class Judge:
     """Questions and appendix, judged. sources: {entry: files and folders}, by default those of evidence.toml."""
 
     def __init__(self, sources=None, questions=HERE / "questions.toml", claims=HERE / "claims.toml"):
-        sources = sources or sources_of()
-        self.measured = {name: measure.Measured(files) for name, files in sources.items()}
-        self.simulated = self.measured.get("simulator")
-        self.questions = [self.question(q, questions) for q in records.read_toml(questions)["question"]]
-        appendix = records.read_toml(claims)
+        self.measured = {name: measure.Measured(files) for name, files in (sources_of() if sources is None else sources).items()}
+        self.questions, appendix = [], records.read_toml(claims)
+        for q in records.read_toml(questions)["question"]:
+            statements = [self.statement(s, questions) for s in q.pop("statement")]
+            self.questions.append(q | {"word": rules.weakest([s["word"] for s in statements]), "statements": statements})
         self.appendix = [self.statement(c, claims) for c in appendix["claim"]]
         self.findings = appendix.get("finding", [])
-
-    def question(self, table, place):
-        statements = [self.statement(s, place) for s in table["statement"]]
-        counted = [s["word"] for s in statements]
-        return {k: table[k] for k in ("id", "text", "where", "says")} | {"word": rules.weakest(counted), "statements": statements}
 
     def statement(self, s, place):
         """The statement with its Found by kind, a word and the reason for it."""
         checked(s, place)
-        kinds, fault = {}, ""
+        kinds, untested = {}, WITHOUT if "named" in s else s.get("untested", "")
         measured = self.measured.get(s.get("records", "judgement"))
         if measured and "quantity" in s:
             try:
                 kinds = self.by_kind(s, measured)
             except records.Refused as e:
-                fault = str(e)
-        found = kinds.get("original" if "matrix" in s else rules.JUDGED)
-        if "named" in s:
-            word, reason = rules.UNTESTED, WITHOUT
-        elif "untested" in s:
-            word, reason = rules.UNTESTED, s["untested"]
-        elif fault:
-            word, reason = rules.UNTESTED, fault
-        else:
-            word, reason = rules.word(found, s.get("paper"), s.get("direction"), s.get("effect", "ratio"), s.get("combine") == "all",
-                                      1 if "matrix" in s else rules.LEAST_MATRICES)
-        return s | {"word": word, "reason": reason, "kinds": kinds}
+                untested = untested or str(e)
+        s = s | {"kinds": kinds}
+        word, reason = rules.word(main_found(s), s.get("paper"), s.get("direction"), s.get("effect", "ratio"), s.get("combine") == "all",
+                                  1 if "matrix" in s else rules.LEAST_MATRICES) if not untested else (rules.UNTESTED, untested)
+        return s | {"word": word, "reason": reason}
 
     def by_kind(self, s, measured):
         """{kind: Found}; "real" has the original, too."""
@@ -120,16 +99,10 @@ class Judge:
                 "questions": [q | {"statements": [plain(s) for s in q["statements"]]} for q in self.questions],
                 "appendix": [plain(s) for s in self.appendix]}
 
-    def answers(self):
-        """What README, report and site print of the questions."""
-        return {"sentences": five_sentences(self.questions),
-                "questions": [{"id": q["id"], "word": q["word"], "statements": [
-                    {"id": s["id"], "word": s["word"], "reason": s["reason"]} | {"kinds": {k: f.as_json() for k, f in s["kinds"].items()}}
-                    for s in q["statements"]]} for q in self.questions]}
-
 
 def answers_text(judge):
-    return json.dumps(judge.answers(), indent=1, ensure_ascii=False) + "\n"
+    """Sentences and questions, as answers.json has them."""
+    return json.dumps({k: v for k, v in judge.as_json().items() if k != "appendix"}, indent=1, ensure_ascii=False) + "\n"
 
 
 def is_current(judge):
@@ -144,63 +117,68 @@ def printed_sentences():
 
 def number(x):
     """Three digits, four near 1, thousands with commas."""
-    if 0.9 < x < 1.1:
-        return f"{x:.4g}"
-    return f"{x:.3g}" if abs(x) < 1000 else f"{x:,.0f}"
+    if x == round(x) or abs(x) >= 1000:
+        return f"{x:,.0f}"
+    return f"{x:#.{4 if 0.9 < x < 1.1 else 3}g}".rstrip(".")
 
 
-def value_text(found, s, interval=True):
-    """12.6 (10.1 to 15.2), at least 16.6, 91 of 91."""
+def value_text(found, s):
+    """12.6 (10.1 to 15.2), at least 16.6 (from 9.0), 91 of 91."""
+    return " ".join(filter(None, (center_text(found, s), f"({interval_text(found)})" if found and interval_text(found) else "")))
+
+
+def center_text(found, s):
     if found is None:
         return "(not measured)"
     if s.get("combine") == "all":
         return f"{round(found.value * found.n)} of {found.n}"
-    unit = f" {s['unit']}" if "unit" in s else ""
-    text = {1: "at least ", -1: "at most ", 2: "about ", 0: ""}[found.bound] + number(found.value) + unit
-    if not interval or found.low != found.low or found.low == found.high:
-        return text
-    return f"{text} ({'-' if found.bound < 0 else number(found.low)} to {'-' if found.high == float('inf') else number(found.high)})"
+    return {1: "at least ", -1: "at most ", 2: "about ", 0: ""}[found.bound] + number(found.value) + (f" {s['unit']}" if "unit" in s else "")
+
+
+def interval_text(found):
+    if math.isnan(found.low) or found.low == found.high or (found.low, found.high) == (0, math.inf):
+        return ""
+    return f"from {number(found.low)}" if found.high == math.inf else f"{number(found.low)} to {number(found.high)}"
 
 
 def paper_text(s):
-    if s.get("combine") == "all":
-        return "all"
-    none = rules.EFFECTS[s.get("effect", "ratio")] or 0
-    return number(s["paper"]) + (f" {s['unit']}" if "unit" in s else "") if "paper" in s else \
-        {"above": f"> {none:g}", "below": f"< {none:g}", None: ""}[s.get("direction")]
+    """What the paper states: 13.01, all, > 1."""
+    if s.get("combine") == "all" or "paper" not in s:
+        sign = {"above": "> ", "below": "< "}.get(s.get("direction"))
+        return "all" if "paper" in s else f"{sign}{rules.EFFECTS[s.get('effect', 'ratio')]:g}" if sign else ""
+    return f"{s['paper']:,}" + (f" {s['unit']}" if "unit" in s else "")
 
 
 def five_sentences(questions):
-    """Does the paper hold? Five sentences, every number of them from the records."""
+    """Does the paper hold? Five sentences, every number and verdict of them from the records."""
     of = {s["id"]: s for q in questions for s in q["statements"]}
-    word = {q["id"]: q["word"] for q in questions}
 
-    def here(name, interval=True):
-        return value_text(of[name]["kinds"].get(rules.JUDGED), of[name], interval)
+    def here(name, what=""):
+        """12.6 times as long (10.2 to 16.0; the paper: 13.01; holds in size)."""
+        s = of[name]
+        found = main_found(s)
+        details = (found and interval_text(found), "paper" in s and f"the paper: {paper_text(s)}", "quantity" in s and "untested" not in s and s["word"])
+        rest = "; ".join(filter(None, details))
+        return center_text(found, s) + what + (f" ({rest})" if rest else "")
 
-    def paper(name):
-        return paper_text(of[name])
-    def verb(n, text):  # "2 hold in size"
-        return f"{n} {text}" if n == 1 else f"{n} {text.replace('holds', 'hold').replace('does', 'do')}"
-    counts = ", ".join(verb(sum(w == each for w in word.values()), each) for each in rules.WORDS)
+    def count(word):
+        mine = [str(q["id"]) for q in questions if q["word"] == word]
+        text = word if len(mine) == 1 else word.replace("holds", "hold").replace("does", "do")
+        return f"{len(mine)} {text}" + (f" ({', '.join(mine)})" if mine else "")
     exact = [f for k, f in of["exact"]["kinds"].items() if k != "original"]  # which is among the real ones
-    verified = f"{sum(round(f.value * f.n) for f in exact)} of {sum(f.n for f in exact)}"
-    real = of["fill2_gpu"]["kinds"].get(rules.JUDGED)
-    on = f", on {real.n} real matrices" if real else ""
+    real = main_found(of["fill2_gpu"])
     return [
-        f"Of ten questions about the paper, judged on real matrices, {counts}.",
-        f"The relaxed search is exact ({word[1]}): its result was verified on {verified} inputs.",
-        f"Compared with the search on one GPU{on}: fill2 on the same GPU takes {here('fill2_gpu')} times as long "
-        f"(the paper: {paper('fill2_gpu')}; {word[2]}), fill2 on 16 threads {here('fill2_cores')} ({paper('fill2_cores')}; {word[3]}), "
-        f"GLU 3.0's set union on one core {here('set_union')} ({paper('set_union')}; {word[4]}), and pruned Gilbert-Peierls on one core, "
-        f"which the paper does not compare, {here('gilbert_peierls')}.",
-        f"Four GPUs take {here('superlu_four_gpus')} times as long as SuperLU_DIST on its best number of ranks (the paper, six GPUs: "
-        f"{paper('superlu_four_gpus')}; {word[5]}); 44 nodes, where the paper is {paper('superlu_44_nodes')} times as fast, "
-        f"{word[6].removesuffix(' here')} here.",
-        f"Without value ranges the search takes {here('value_ranges')} times as long (the paper: {paper('value_ranges')}), without atomic "
-        f"operations {here('atomics')}, with a queue for each source {here('one_queue')}, with a thread for each frontier {here('warps')} "
-        f"({word[9]}); a sixteenth of the memory takes {here('budget')} times as long ({paper('budget')}; {word[10]}), and the search uses "
-        f"{here('bandwidth_percent')} of the bandwidth of DRAM ({paper('bandwidth_percent')}; {word[8]}).",
+        f"Of ten questions about the paper, judged on real matrices, {', '.join(map(count, rules.WORDS))}; intervals are of 95 %.",
+        f"That the relaxed search is exact {of['exact']['word']}: its result was verified on {sum(round(f.value * f.n) for f in exact)} of "
+        f"{sum(f.n for f in exact)} inputs of all kinds.",
+        f"Compared with the search on one GPU{f', on {real.n} real matrices' if real else ''}, fill2 on the same GPU takes "
+        f"{here('fill2_gpu', ' times as long')}, fill2 on 16 threads {here('fill2_cores')}, GLU 3.0's set union on one core "
+        f"{here('set_union')}, and pruned Gilbert-Peierls on one core, which the paper does not compare, {here('gilbert_peierls')}.",
+        f"On one node, four GPUs take {here('superlu_four_gpus', ' times as long')} as SuperLU_DIST on its best number of ranks, where the "
+        f"paper has six GPUs; 44 nodes, where SuperLU_DIST takes {paper_text(of['superlu_44_nodes'])} times as long, cannot be tested here.",
+        f"Without value ranges the search takes {here('value_ranges', ' times as long')}, without atomic operations {here('atomics')}, with a "
+        f"queue for each source {here('one_queue')}, with a thread for each frontier {here('warps')}; a sixteenth of the memory takes "
+        f"{here('budget', ' times as long')}, and the search uses {here('bandwidth_percent')} of the bandwidth of DRAM.",
     ]
 
 
@@ -217,56 +195,50 @@ def row_of(s):
             str(found.hosts) if found else "", s["word"], "; ".join(others), s["reason"])
 
 
-def rows_of(judge, kinds=False, only=None, appendix=False):
-    """[(id, what, paper, here, n, hosts, word, reason)] of the terminal; a question first."""
-    out = []
-    for q in judge.questions if not appendix else ():
-        if only in (None, q["id"]):
-            out.append((str(q["id"]), q["text"], "", "", "", "", q["word"], ""))
-            out += [row for s in q["statements"] for row in statement_rows(s, kinds)]
-    for s in judge.appendix if appendix else ():
-        out += statement_rows(s, kinds)
-    return out
+def sections(judge, item=None, question=None, appendix=False):
+    """[(title, word, statements)]: questions, then items of the appendix."""
+    out = [] if appendix else [(f"{q['id']}. {q['text']}", q["word"], q["statements"]) for q in judge.questions
+                               if question in (None, q["id"]) and (item is None or item in q["items"])]
+    items = dict.fromkeys(s["item"] for s in judge.appendix if (appendix or item) and item in (None, s["item"]))
+    return out + [(name, "", [s for s in judge.appendix if s["item"] == name]) for name in items]
 
 
-def statement_rows(s, kinds):
-    row = row_of(s)
-    others = [("", f"  {k}", "", value_text(f, s), str(f.n), str(f.hosts), "", "") for k, f in s["kinds"].items()
-              if f is not main_found(s)]
-    return [("", *row[:6], row[7])] + (others if kinds else [])
+def table(parts, kinds, width, colour):
+    """Lines of the terminal. kinds: those without a verdict, too."""
+    room = width - 78
 
-
-def table(rows, width, colour):
-    """Lines of the terminal."""
-    lines = [f"{'':<3}{'':<{max(20, width - 78)}} {'paper':>8}  {'real matrices':<25}{'n':>4}{'hosts':>6}  word"]
-    for number_, what, paper, here, n, hosts, word, reason in rows:
-        parts = textwrap.wrap(printable(what), max(20, width - 78)) or [""]
-        if what.startswith("  "):
-            parts = [what]
-        text = f"\x1b[{COLOURS[word]}m{word}\x1b[0m" if colour and word else word
-        lines += [""] * bool(number_)
-        lines.append(f"{number_:<3}{parts[0]:<{max(20, width - 78)}} {paper:>8}  {here:<25}{n:>4}{hosts:>6}  {text}".rstrip())
-        lines += [f"   {p}" for p in parts[1:]]
-        if reason and word == rules.UNTESTED:
-            lines += textwrap.wrap(printable(f"({reason})"), width, initial_indent="     ", subsequent_indent="     ")
+    def line(what, paper="", here="", n="", hosts="", word="", indent=0):
+        first, *rest = textwrap.wrap(printable(what), room - 4, initial_indent=" " * indent) or [""]
+        painted = f"\x1b[{COLOURS[word]}m{word}\x1b[0m" if colour and word else word
+        return [f"{first:<{room}} {paper:>10}  {here:<25}{n:>4}{hosts:>6}  {painted}".rstrip(), *("    " + r for r in rest)]
+    lines = line("", "paper", "real matrices", "n", "hosts", "verdict")
+    for title, word, statements in parts:
+        lines += ["", *line(title, word=word)]
+        for s in statements:
+            says, paper, here, n, hosts, word, _, reason = row_of(s)
+            lines += line(says, paper, here, n, hosts, word, 2)
+            if reason and word == rules.UNTESTED:
+                lines += textwrap.wrap(printable(f"({reason})"), width, initial_indent="    ", subsequent_indent="    ")
+            for kind, f in s["kinds"].items() if kinds else ():
+                if f is not main_found(s):
+                    lines += line(kind, "", value_text(f, s), str(f.n), str(f.hosts), indent=4)
     return lines
 
 
 def text_of(judge, args, width, colour):
     """What the terminal shows."""
     lines = []
-    if not args.appendix and args.question is None:
-        for sentence in five_sentences(judge.questions):
-            lines += textwrap.wrap(printable(sentence), width)
-        lines.append("")
-    lines += table(rows_of(judge, args.kinds or args.question is not None, args.question, args.appendix), width, colour)
-    return "\n".join(lines) + "\n"
+    if not (args.appendix or args.item or args.question):
+        lines = [line for s in five_sentences(judge.questions) for line in textwrap.wrap(printable(s), width)] + [""]
+    parts = sections(judge, args.item, args.question, args.appendix)
+    return "\n".join(lines + table(parts, args.kinds or args.question, width, colour)) + "\n"
 
 
 def main(arguments=None):
     p = argparse.ArgumentParser(description=__doc__, epilog=rules.text(), formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--kinds", action="store_true", help="all kinds of matrices, not real ones alone")
     p.add_argument("--question", type=int, metavar="N", help="one question, with all kinds")
+    p.add_argument("--item", metavar="NAME", help="questions and appendix of one experiment, as fig10_fill2")
     p.add_argument("--appendix", action="store_true", help="what else the paper states")
     p.add_argument("--records", type=Path, action="append", help="judge these files and folders instead of those of evidence.toml")
     how = p.add_mutually_exclusive_group()
@@ -279,8 +251,8 @@ def main(arguments=None):
         if args.records:
             sources["judgement"] = args.records
         judge = Judge(sources)
-        if args.question is not None and args.question not in {q["id"] for q in judge.questions}:
-            raise records.Refused(f"there is no question {args.question}")
+        if not sections(judge, args.item, args.question, args.appendix):
+            raise records.Refused(f"there is no question {args.question}" if args.question else f"nothing belongs to '{args.item}'")
         if args.write:
             ANSWERS.write_text(answers_text(judge), encoding="utf-8")
         if args.check and not is_current(judge):

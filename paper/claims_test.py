@@ -127,6 +127,13 @@ class JudgeTest(unittest.TestCase):
         self.assertLess(one.high / one.low, 1.1)
         self.assertTrue(two.low < 1.6 and two.high > 2.8, (two.low, two.high))
 
+    def test_a_matrix_that_no_drawn_host_measured_keeps_its_value(self):
+        lines = [r for k in range(12) for h in "ab" for r in pair(f"m{k}", 2, host=h)]
+        lines += [r for k in range(3) for r in pair(f"m{k}", 2, host="c")] + [r for k in range(12, 40) for r in pair(f"m{k}", 8, host="a")]
+        s, = self.judge(lines, TWICE | {"combine": "median"})
+        self.assertEqual((s["kinds"]["real"].n, s["kinds"]["real"].hosts), (40, 3))
+        self.assertGreater(s["kinds"]["real"].low, 7)
+
     def test_both_sides_are_of_one_host_commit_and_order(self):
         x, y = pair("m", 2)
         for other in (run("m", "y", 1, host="other"), y | {"git": {"sha": "1" * 40, "dirty": False}},
@@ -137,7 +144,7 @@ class JudgeTest(unittest.TestCase):
         late = [run(f"m{k}", "x", status="timeout", reason="limit of 10 s") for k in range(12)]
         s, = self.judge(late + [run(f"m{k}", "y", 1, 1, 1) for k in range(12)], TWICE)
         self.assertEqual((s["kinds"]["real"].bound, s["word"]), (1, rules.DIRECTION))
-        self.assertEqual(claims.value_text(s["kinds"]["real"], s), "at least 10 (10 to -)")
+        self.assertEqual(claims.value_text(s["kinds"]["real"], s), "at least 10.0 (from 10.0)")
         s, = self.judge(late + [run(f"m{k}", "y", status="timeout", reason="limit of 10 s") for k in range(12)], TWICE)
         self.assertEqual(s["reason"], "not measured")
         some = late[:2] + [r for k in range(2, 12) for r in pair(f"m{k}", 2)] + [run(f"m{k}", "y", 1, 1, 1) for k in range(2)]
@@ -177,7 +184,7 @@ class JudgeTest(unittest.TestCase):
         s, = self.judge(lines, exact)
         self.assertEqual((s["word"], claims.value_text(s["kinds"]["real"], s)), (rules.SIZE, "12 of 12"))
         s, = self.judge(lines + [run("m3", "x", status="fail")], exact)
-        self.assertEqual((s["word"], claims.value_text(s["kinds"]["real"], s)), (rules.DIRECTION, "11 of 12"))
+        self.assertEqual((s["word"], claims.value_text(s["kinds"]["real"], s)), (rules.DIRECTION, "11 of 12 (0.750 to 1)"))
 
     def test_lines_of_profiles_and_simulated_schedules(self):
         profiles = [{"matrix": f"m{k}", "variant": "gpu_maxid", "dram_gb_per_s": 1, "dram_percent": p, "complete": whole}
@@ -194,7 +201,7 @@ class JudgeTest(unittest.TestCase):
 
     def test_statements_that_say_nothing_are_refused(self):
         for change, mention in (({"quantity": "no"}, "no quantity 'no'"), ({"paper": 2}, "either"), ({"color": 1}, "unknown key 'color'"),
-                                ({"effect": "no"}, "no such effect"), ({"combine": "no"}, "no such effect")):
+                                ({"effect": "no"}, "no such effect"), ({"combine": "no"}, "no such combination")):
             with self.assertRaisesRegex(records.Refused, f"here: statement 's': .*{mention}"):
                 claims.checked(FASTER | change, "here")
         for key in ("over", "quantity", "says"):
@@ -238,12 +245,15 @@ class Committed(unittest.TestCase):
         self.assertNotIn("\x1b", out)
         self.assertIn("Value ranges", self.call("--question", "9")[1])
         self.assertNotIn("fill2", self.call("--question", "9")[1])
+        out = self.call("--item", "fig10_fill2")[1]
+        self.assertIn("2. Is the search faster", out)
+        self.assertIn("Least on ST", out)
         self.assertIn("980,136", self.call("--appendix")[1])
         everything = json.loads(self.call("--json")[1])
         self.assertEqual(len(everything["questions"]), 10)
 
     def test_refusals_are_one_line(self):
-        for arguments, mention in ((["--question", "11"], "no question 11"), (["--records", "/no/such"], "/no/such")):
+        for arguments, mention in ((["--question", "11"], "no question 11"), (["--item", "fig"], "nothing belongs to 'fig'"), (["--records", "/no/such"], "/no/such")):
             err = io.StringIO()
             with contextlib.redirect_stderr(err):
                 self.assertEqual(claims.main(arguments), 2)

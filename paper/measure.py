@@ -73,7 +73,7 @@ class Found:
 
     def as_json(self):
         def plain(x):
-            return round(x, 6) if math.isfinite(x) else None
+            return float(f"{x:.5g}") if math.isfinite(x) else None
         return {"value": plain(self.value), "interval": [plain(self.low), plain(self.high)], "matrices": self.n, "hosts": self.hosts,
                 "bound": self.bound, "left_out": self.left_out}
 
@@ -242,10 +242,12 @@ def found(statement, values, matrices, widen=1.0):
 def replicates(values, aggregate, drawn):
     """(the number, its replicates) of values[host, matrix, draw]: hosts are drawn first, then matrices."""
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
-        warnings.simplefilter("ignore", RuntimeWarning)  # a matrix that no drawn host measured
+        warnings.simplefilter("ignore", RuntimeWarning)  # a matrix that no drawn host measured keeps the median of its hosts
         rows = numpy.arange(rules.REPLICATES)[:, None]
         of_hosts = numpy.moveaxis(values[..., 1:], 2, 0)[rows, drawn[0]]
-        of_matrices = numpy.nanmedian(of_hosts, axis=1)[rows, drawn[1]]
+        of_drawn = numpy.nanmedian(of_hosts, axis=1)
+        of_drawn = numpy.where(numpy.isnan(of_drawn), numpy.nanmedian(values[..., 1:], axis=0).T, of_drawn)
+        of_matrices = of_drawn[rows, drawn[1]]
         return float(aggregate(numpy.nanmedian(values[..., 0], axis=0), axis=0)), aggregate(of_matrices, axis=1)
 
 

@@ -14,7 +14,8 @@ Kinds of matrices: original (bcsstk18), real, finite elements, power grid, gener
 matrices, the original among them. The other kinds are shown next to it, stand-ins last.
 
 Interval: 95 %, percentiles of 999 replicates. Each replicate draws hosts with replacement, then matrices of the kind, then the
-runs of each case. On several hosts the value of a matrix is the median of the hosts. A run that was ended at its limit counts
+runs of each case. On several hosts the value of a matrix is the median of the hosts; a matrix that no drawn host measured keeps
+the median of all its hosts. A run that was ended at its limit counts
 as its limit, and the end of the interval that it leaves open is open. A matrix where both cases were ended is left out.
 
   holds in size        it holds in direction, and the value differs from the paper's by at most a quarter of the paper's effect
