@@ -84,7 +84,7 @@ class Judge:
         names = {m for _, m in values}
         for kind in rules.KINDS:
             of = {m for m in names if (k := measured.kinds.get(m, "real")) == kind or (kind, k) == (rules.JUDGED, "original")}
-            widen = measured.pair if kind == "stand-in" else 1 + rules.SIMULATED if s.get("quantity") == "simulated" else 1
+            widen = measure.pair_factor(s, values) if kind == "stand-in" else 1 + rules.SIMULATED if s.get("quantity") == "simulated" else 1
             if s.get("effect", "ratio") not in ("ratio", "size"):
                 widen = 1
             if of and (found := measure.found(s, values, of, widen)).n:

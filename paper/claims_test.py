@@ -160,13 +160,11 @@ class JudgeTest(unittest.TestCase):
         self.assertLess(made.low, 2 / 2.2)
         self.assertGreater(made.high, 2 * 2.2)
 
-    def test_the_pair_widens_by_what_was_counted(self):
+    def test_the_pair_widens_by_what_it_differs(self):
         spec = records.datasets()["BC"]["stand_in"]
-        lines = [run(name, "gpu_maxid", counting=True, counters={"edges_traversed": edges}) |
-                 {"options": {"concurrent_sources": 0}} for name, edges in (("bcsstk18", 300), (spec, 100))]
-        path = example.write(self.folder / "r.jsonl", *lines)
-        self.assertEqual(measure.Measured([path]).pair, 3)
-        self.assertEqual(measure.Measured([example.write(path, *lines[:1])]).pair, rules.PAIR)
+        for ratio, widen in ((8, 4), (3, rules.PAIR)):
+            s, = self.judge(pair("bcsstk18", 2) + pair(spec, ratio, spread=0), TWICE)
+            self.assertAlmostEqual(s["kinds"]["stand-in"].high, ratio * widen)
         self.assertEqual(measure.kind_of({"name": spec, "stand_in": False}), "stand-in")
 
     def test_the_fastest_of_a_setting(self):

@@ -15,8 +15,8 @@ matrices, the original among them. The other kinds are shown next to it, stand-i
 
 Interval: 95 %, percentiles of 999 replicates. Each replicate draws hosts with replacement, then matrices of the kind, then the
 runs of each case. On several hosts the value of a matrix is the median of the hosts; a matrix that no drawn host measured keeps
-the median of all its hosts. A run that was ended at its limit counts
-as its limit, and the end of the interval that it leaves open is open. A matrix where both cases were ended is left out.
+the median of all its hosts. A run that was ended at its limit counts as its limit, and the end of the interval that it leaves
+open is open. A matrix where both cases were ended is left out.
 
   holds in size        it holds in direction, and the value differs from the paper's by at most a quarter of the paper's effect
                        (its distance from no effect), or the interval contains the paper's value and the effects at its ends
@@ -37,8 +37,9 @@ The word of a question is the weakest of its statements, in the order holds in s
 statement that cannot be tested counts only if none can be tested.
 
 A statement about a named matrix has no verdict on a stand-in: it cannot be tested without the matrix. bcsstk18 and its
-stand-in differ by a factor of {pair:g} and more in the work of the search: this factor widens every interval of stand-ins. Simulated
-values carry the error that the validation of the simulator found, {percent:g} %. One GPU is no test of a statement about six.
+stand-in, the only such pair, have differed by factors of {pair:g} to 3.0: an interval of stand-ins is widened by a factor of {pair:g},
+or by what the pair differs in the statement if that is more. Simulated values carry the error that the validation of the
+simulator found, {percent:g} %. One GPU is no test of a statement about six.
 """
 KINDS = ("original", "real", "finite elements", "power grid", "generated", "stand-in")
 JUDGED = "real"  # with the original
@@ -46,7 +47,7 @@ WORDS = SIZE, DIRECTION, NOT, UNTESTED = ("holds in size", "holds in direction",
 REPLICATES, CONFIDENCE = 999, 0.95
 LEAST_ORDER, LEAST_MATRICES = 1000, 10
 QUARTER, FACTOR, TIGHT = 0.25, 2, 0.05
-PAIR = 2.3  # work of bcsstk18 over that of its stand-in, or the inverse: what is assumed until both were counted
+PAIR = 2.3  # least of the ratios of work in which bcsstk18 and its stand-in have differed (2.3 to 3.0)
 SIMULATED = 0.20  # error of the simulator on the shortest runs of its validation (experiments/scaling_simulator)
 EFFECTS = {"ratio": 1, "difference": 0, "correlation": 0.1, "share": 0.5, "size": None}  # each with its value of no effect
 
