@@ -57,8 +57,9 @@ std::string record_writer::lines_of(const json& record) {
   json line = record;
   const json header = header_of(line);
   const std::string own = json_line(line) + "\n";
-  if (run_id_ == header.at("run_id")) return own;
-  run_id_ = header.at("run_id");
+  const auto run_id = header.at("run_id").get<std::string>();
+  if (run_id_ == run_id) return own;
+  run_id_ = run_id;
   return json_line(header) + "\n" + own;
 }
 
