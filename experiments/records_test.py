@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 import json_lines
+import origins
 import stale
 
 HERE = Path(__file__).resolve().parent
@@ -372,6 +373,38 @@ class CommittedRecords(unittest.TestCase):
         for where, r in same:
             for key in ("digest", "nnz_l", "nnz_u"):
                 self.assertEqual(r["result"][key], mine["result"][key], f"{where}: {key}")
+
+
+class Origins(unittest.TestCase):
+    """The command line of a record can be run again at its commit (origins.py), or exceptions.tsv says why the record is kept."""
+
+    def test_command_lines_name_what_their_commit_has(self):
+        faults_of = collections.defaultdict(set)
+        try:
+            for where, record in read_folder(HERE / "records")[0]:
+                if "argv" in record and (fault := origins.fault(record)):
+                    faults_of[where.rpartition(":")[0]].add(fault)
+        except origins.NoHistory as e:
+            self.skipTest(str(e))
+        head, *rows = (HERE / "records" / "exceptions.tsv").read_text().splitlines()
+        self.assertEqual(head, "file\treason")
+        self.assertEqual([row.split("\t")[0] for row in rows], sorted(faults_of), faults_of)
+        self.assertTrue(all(row.partition("\t")[2].strip() for row in rows))
+
+    def test_faults_are_found(self):
+        def fault(*argv, sha="HEAD"):
+            return origins.fault({"git": {"sha": sha}, "argv": ["gsofa", *argv]})
+        try:
+            self.assertEqual(fault("experiment", "experiments/growth/spec.toml", "--group=paper", "--out", "a/b.jsonl"), "")
+        except origins.NoHistory as e:
+            self.skipTest(str(e))
+        self.assertIn("group 'none'", fault("experiment", "experiments/growth/spec.toml", "--group", "none"))
+        self.assertIn("spec results/a.toml is absent", fault("experiment", "results/a.toml"))
+        self.assertEqual(fault("run", "--matrix", "elsewhere/a.mtx.gz", "--variant", "cpu_fill1", "--out", "b/c.jsonl"), "")
+        self.assertEqual(fault("run", "gen:grid5:nx=3", "--order", "experiments/datasets.toml"), "")
+        self.assertIn("file orders/a.perm is absent", fault("run", "a.mtx", "--order", "orders/a.perm"))
+        with self.assertRaises(origins.NoHistory):
+            fault("run", sha="f" * 40)
 
 
 class Stale(unittest.TestCase):
