@@ -345,6 +345,13 @@ class CommittedRecords(unittest.TestCase):
         self.assertEqual(found, [], "\n".join(found[:40]))
         self.assertGreater(len(self.records), 0)
 
+    def test_the_readme_has_every_folder(self):
+        readme = (HERE / "records" / "README.md").read_text()
+        folders = {f.name for f in (HERE / "records").iterdir() if f.is_dir()}
+        named = set(re.findall(r"`(\d{4}-\d\d-\d\d_\w+)`", readme))
+        hosts = {f for f in folders if f.endswith("_host") and "those with `_host`" in readme}
+        self.assertEqual((sorted(folders - named - hosts), sorted(named - folders)), ([], []))
+
     def test_the_program_trusts_the_same_variant(self):
         if not GSOFA:
             self.skipTest("GSOFA does not name the program")
