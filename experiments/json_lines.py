@@ -1,6 +1,8 @@
 """Records and other JSON Lines, read so that every fault names its file and line. Standard library only."""
+import gzip
 import json
 import math
+import zlib
 
 NUMBER = (int, float)
 NUMBERS = [NUMBER]
@@ -65,7 +67,7 @@ def words(kind):
 
 
 def check_types(line):
-    named = isinstance(line.get("matrix"), str) and "schema" not in line
+    named = isinstance(line.get("matrix"), str) and ("simulated" in line or "schema" not in line)
     for name, kind in (TYPES | TYPES_OF_NAMED if named else TYPES).items():
         *outer, key = name.split(".")
         value = line
@@ -143,9 +145,9 @@ def lines_of(data, name):
 
 
 def read(path):
-    """The objects of a file, in order; each has its place, "file:line". Records are joined()."""
+    """The objects of a file (NAME.gz is compressed), in order; each has its place, "file:line". Records are joined()."""
     try:
-        with open(path, "rb") as lines:
+        with gzip.open(path) if str(path).endswith(".gz") else open(path, "rb") as lines:
             yield from joined(parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip())
-    except OSError as e:
-        raise BadLine(f"{path}: {e.strerror}") from e
+    except (OSError, EOFError, zlib.error) as e:
+        raise BadLine(f"{path}: {getattr(e, 'strerror', None) or e}") from e

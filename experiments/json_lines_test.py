@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of json_lines.py, and of the committed files that it must read."""
 import copy
+import gzip
 import json
 import pathlib
 import sys
@@ -77,6 +78,16 @@ class Read(unittest.TestCase):
                 read()
             self.assertEqual(str(caught.exception), f"{self.file}:2: 'c' is missing")
         self.assertEqual(copy.deepcopy(dict(line)), {"a": {"b": 1}})
+
+    def test_compressed_files(self):
+        packed = self.file.with_suffix(".jsonl.gz")
+        packed.write_bytes(gzip.compress(b'{"a": 1}\n{"a": 2}\n'))
+        self.assertEqual([(line["a"], line.place) for line in json_lines.read(packed)], [(1, f"{packed}:1"), (2, f"{packed}:2")])
+        for data in (b'{"a": 1}\n', packed.read_bytes()[:-9], packed.read_bytes()[:12] + b"xyz"):
+            packed.write_bytes(data)
+            with self.assertRaises(json_lines.BadLine) as caught:
+                list(json_lines.read(packed))
+            self.assertTrue(str(caught.exception).startswith(f"{packed}: "))
 
     def test_files(self):
         for path in (self.file, self.file.parent):

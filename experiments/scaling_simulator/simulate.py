@@ -1,19 +1,28 @@
 """Simulated strong scaling from measured per-source work.
 
-  simulate.py --work counting.jsonl --scales paper --out simulated.jsonl
+  simulate.py --work counting.jsonl --keep edges.jsonl.gz
+  simulate.py --work edges.jsonl.gz --scales figures --out simulated.jsonl
   simulate.py --work counting.jsonl --validate timed.jsonl
 
---work: records of the counting build with the series `edges` (gsofa_counting run --series), or files of
+--work: records of the counting build with the series `edges` (gsofa_counting run --series, also compressed), or files of
 `gsofa prepare --predicted-work` (then the work itself is a prediction, and every line says so).
+--keep: writes the records of --work with nothing but the series that are simulated, compressed.
+--scales figures: every schedule on 6 to 264 GPUs in chunks of 128 rows, and on 36 GPUs in chunks of 64 and 256.
 --validate: timed records of the same matrices; the 1 x 1 run of each (matrix, schedule-free) sets the rate,
 every other run is simulated and compared with its measured median.
-Every line of output has "simulated": true. Exit status 2 on bad input, 3 if nothing matches.
+Every line of output has "simulated": true. --out appends a header with command line, commit, host and time, and lines that its
+run_id joins with it (json_lines.py). Exit status 2 on bad input, 3 if nothing matches.
 """
 
 import argparse
+import gzip
 import json
+import os
+import platform
 import statistics
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
@@ -21,7 +30,7 @@ import json_lines
 from simulator import SCHEDULES, Layout, Machine, fit_rate, simulate
 from terminal_text import printable
 
-OVERHEADS = ("overhead", "source_rate", "chunk_time")
+HERE = Path(__file__).resolve().parent
 
 
 class BadInput(Exception):
@@ -29,7 +38,7 @@ class BadInput(Exception):
 
 
 def read_work(paths):
-    """{(matrix, ordering digest): {"edges", "predicted", "kind", "name"}}"""
+    """{(matrix, ordering digest): {"edges", "predicted", "kind", "stand_in", "record"}}"""
     found = {}
     for path in paths:
         for r in json_lines.read(path):
@@ -45,7 +54,7 @@ def read_work(paths):
             if len(edges) != r["matrix"]["n"]:
                 raise BadInput(f"{r.place}: {key[0]} has {len(edges)} sources for order {r['matrix']['n']}")
             if kind == "measured" or key not in found:
-                found[key] = {"edges": edges, "predicted": predicted, "kind": kind,
+                found[key] = {"edges": edges, "predicted": predicted, "kind": kind, "record": r,
                               "stand_in": r["matrix"].get("stand_in", False)}
     if not found:
         raise BadInput("no per-source work: run gsofa_counting with --series")
@@ -74,14 +83,22 @@ def scales(name, gpus_per_node):
     """[(nodes, workers)] by name or as "1x1,2x6,..."."""
     if name == "measurable":
         return [(1, g) for g in range(1, 9)] + [(g, 1) for g in range(2, 9)]
-    if name == "paper":
+    if name in ("paper", "figures"):
         return [(1, 1)] + [(n, gpus_per_node) for n in (1, 2, 4, 6, 8, 11, 16, 22, 33, 44)]
     if name == "beyond":
         return [(1, 1), (125, 8), (1250, 8)]
     try:
         return [tuple(int(x) for x in pair.split("x")) for pair in name.split(",")]
     except ValueError as e:
-        raise BadInput(f"--scales {name}: measurable, paper, beyond, or NODESxGPUS,...") from e
+        raise BadInput(f"--scales {name}: measurable, paper, figures, beyond, or NODESxGPUS,...") from e
+
+
+def chunks_and_scales(args):
+    """[(chunk size, [(nodes, workers)])]"""
+    every = scales(args.scales, args.gpus)
+    if args.scales == "figures":
+        return [(128, every), (64, [(6, args.gpus)]), (256, [(6, args.gpus)])]
+    return [(c, every) for c in args.chunk_size]
 
 
 def machine_from(args, rate):
@@ -89,9 +106,31 @@ def machine_from(args, rate):
                    source_rate=args.source_rate or float("inf"), chunk_time=args.chunk_time * 1e-6)
 
 
+def keep(works, path):
+    """Writes the record of each measured work, complete but without its other series. Returns their number."""
+    measured = [w["record"] for w in works.values() if w["kind"] == "measured"]
+    with gzip.GzipFile(path, "wb", mtime=0) as f:
+        for r in measured:
+            series = {k: [int(x) for x in r["series"][k]] for k in ("edges", "predicted_work") if k in r["series"]}
+            f.write((json.dumps({**r, "series": series}, separators=(",", ":")) + "\n").encode())
+    return len(measured)
+
+
+def header(words):
+    """What all lines of this call share."""
+    def git(*arguments):
+        return subprocess.run(["git", "-C", HERE, *arguments], capture_output=True, text=True, check=False).stdout.strip()
+    now = time.gmtime()
+    return {"schema": 2, "kind": json_lines.HEADER, "run_id": time.strftime("%Y%m%dT%H%M%SZ", now) + f"-{os.urandom(4).hex()}",
+            "time_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", now), "argv": words,
+            "git": {"sha": git("rev-parse", "HEAD") or "unknown", "dirty": bool(git("status", "--porcelain", "-uno"))},
+            "host": platform.node()}
+
+
 def line(key, work, layout, outcome, alone, machine):
     return {"simulated": True, "work": work["kind"], "matrix": key[0], "ordering_digest": key[1],
-            "stand_in": work["stand_in"], "n": len(work["edges"]), "nodes": layout.nodes,
+            "stand_in": work["stand_in"], "matrix_kind": work["record"]["matrix"].get("kind", ""),
+            "work_commit": work["record"].get("git", {}).get("sha", ""), "n": len(work["edges"]), "nodes": layout.nodes,
             "gpus_per_node": layout.workers, "gpus": layout.nodes * layout.workers,
             "schedule": layout.schedule, "chunk_size": layout.chunk_size,
             "concurrent_sources": layout.sources, "batch_barrier": layout.batch_barrier,
@@ -108,7 +147,7 @@ def extrapolate(args, works):
         if args.full_order:
             # A smaller member of a family: as many batches as the full-sized one would have.
             sources = max(1, round(sources * len(work["edges"]) / args.full_order))
-        for chunk_size in args.chunk_size:
+        for chunk_size, layouts in chunks_and_scales(args):
             chunk = chunk_size
             if args.full_order:
                 # A few rows do not divide evenly among the GPUs of a node as a full-sized chunk does.
@@ -119,7 +158,7 @@ def extrapolate(args, works):
                     layout = Layout(nodes, workers, schedule, chunk, sources, args.batch_barrier)
                     return layout, simulate(work["edges"], machine, layout, work["predicted"])
                 alone = run(1, 1)[1].makespan
-                for nodes, workers in scales(args.scales, args.gpus):
+                for nodes, workers in layouts:
                     layout, outcome = run(nodes, workers)
                     rows.append(line(key, work, layout, outcome, alone, machine))
     return rows
@@ -186,7 +225,8 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     p.add_argument("--work", required=True, action="append", metavar="FILE")
     p.add_argument("--validate", metavar="TIMED.jsonl")
-    p.add_argument("--scales", default="paper", help="measurable, paper, beyond, or NODESxGPUS,...")
+    p.add_argument("--scales", default="paper", help="measurable, paper, figures, beyond, or NODESxGPUS,...")
+    p.add_argument("--keep", metavar="FILE.jsonl.gz", help="write the edges of --work and end")
     p.add_argument("--gpus", type=int, default=6, help="GPUs on a node of --scales paper")
     p.add_argument("--schedule", action="append", choices=SCHEDULES)
     p.add_argument("--chunk-size", action="append", type=int)
@@ -215,7 +255,7 @@ def refuse_other_text(path):
     if path.is_file():
         with open(path, "rb") as f:
             begin = f.readline(1 << 16).strip()
-        if begin and not begin.startswith(b'{"simulated":'):
+        if begin and not begin.startswith(b'{"schema":'):
             raise BadInput(f"{path}: its first line is not of a simulation, so nothing is appended to it")
 
 
@@ -225,6 +265,9 @@ def main():
         if args.out:
             refuse_other_text(args.out)
         works = read_work(args.work)
+        if args.keep:
+            print(f"{args.keep}: edges of {keep(works, args.keep)} matrices")
+            return 0
         rows = validate(args, works) if args.validate else extrapolate(args, works)
     except (BadInput, json_lines.BadLine) as e:
         print(f"simulate.py: error: {printable(e)}", file=sys.stderr)
@@ -235,8 +278,10 @@ def main():
     (print_validation if args.validate else print_table)(rows, sys.stdout)
     if args.out:
         with open(args.out, "a", encoding="utf-8") as f:
+            head = header(sys.argv)
+            f.write(json.dumps(head) + "\n")
             for r in rows:
-                f.write(json.dumps(r) + "\n")
+                f.write(json.dumps({"schema": 2, "run_id": head["run_id"], **r}) + "\n")
     return 0
 
 

@@ -8,8 +8,9 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import json_lines  # noqa: E402
 from schedule import (chunk_ranges, chunks_by_work, chunks_of_rank, chunks_per_node,  # noqa: E402
                       guided_takes, work_of_chunks)
 from simulator import SCHEDULES, Layout, Machine, fit_rate, simulate  # noqa: E402
@@ -186,7 +187,7 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("30.0%", done.stdout)
         self.assertIn("SIMULATED", done.stdout)
-        rows = [json.loads(x) for x in Path(out).read_text().splitlines()]
+        rows = list(json_lines.read(out))
         self.assertEqual([round(r["error"], 6) for r in rows], [0, 0.3, 0])
         self.assertTrue(all(r["simulated"] for r in rows))
 
@@ -195,10 +196,42 @@ class ProgramTest(unittest.TestCase):
         done = self.call("--work", self.work, "--scales", "1x1,2x1", "--schedule", "dynamic",
                          "--chunk-size", "2", "--sources", "2", "--rate", "1", "--out", out)
         self.assertEqual(done.returncode, 0, done.stderr)
-        rows = [json.loads(x) for x in Path(out).read_text().splitlines()]
+        rows = list(json_lines.read(out))
         self.assertEqual([r["makespan_s"] for r in rows], [36, 18])
         self.assertEqual([r["speedup"] for r in rows], [1, 2])
         self.assertTrue(all(r["simulated"] and r["work"] == "measured" for r in rows))
+
+    def test_lines_name_where_they_come_from(self):
+        out = self.folder / "out.jsonl"
+        for _ in range(2):
+            self.assertEqual(self.call("--work", self.work, "--scales", "1x1", "--out", str(out)).returncode, 0)
+        rows = list(json_lines.read(out))
+        self.assertEqual(len(out.read_text().splitlines()), len(rows) + 2)  # one header a call
+        for r in rows:
+            self.assertRegex(r["time_utc"], r"^\d{4}-\d\d-\d\dT")
+            self.assertRegex(r["git"]["sha"], "^([0-9a-f]{40}|unknown)$")
+            self.assertEqual(r["argv"][1:3], ["--work", self.work])
+            self.assertTrue(r["host"])
+        self.assertEqual(len({r["run_id"] for r in rows}), 2)
+
+    def test_edges_are_kept_and_simulated_alike(self):
+        edges = SimulatorTest.RISING
+        measured = record(counting=True, run_id="r", argv=["gsofa_counting"], git={"sha": "0" * 40, "dirty": False})
+        work = self.write("counting.jsonl", measured | {"series": {"edges": edges, "frontier": edges, "predicted_work": edges}})
+        kept = str(self.folder / "edges.jsonl.gz")
+        done = self.call("--work", work, "--keep", kept)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{kept}: edges of 1 matrices\n"), done.stderr)
+        self.assertEqual(list(json_lines.read(kept)), [measured | {"series": {"edges": edges, "predicted_work": edges}}])
+        found = []
+        for k, file in enumerate((work, kept)):
+            out = self.folder / f"{k}.jsonl"
+            self.assertEqual(self.call("--work", file, "--scales", "figures", "--out", str(out)).returncode, 0)
+            own = ("run_id", "argv", "time_utc", "git")
+            found.append([{k: v for k, v in r.items() if k not in own} for r in json_lines.read(out)])
+        self.assertEqual(*found)
+        cases = [(r["schedule"], r["chunk_size"], r["gpus"]) for r in found[0]]
+        self.assertEqual(len(cases), 4 * (11 + 1 + 1))
+        self.assertTrue({("intra_node", c, 36) for c in (64, 128, 256)} | {("block", 128, 264), ("dynamic", 128, 6)} <= set(cases))
 
     def test_other_text_is_left_alone(self):
         notes = self.folder / "notes.txt"
