@@ -144,10 +144,20 @@ def lines_of(data, name):
     return joined(parse(line, f"{name}:{number}") for number, line in enumerate(data.splitlines(), 1) if line.strip())
 
 
+def files_below(folder):
+    """All files of records below a folder, compressed ones too."""
+    return sorted([*folder.rglob("*.jsonl"), *folder.rglob("*.jsonl.gz")])
+
+
+def opened(path):
+    """A file for reading bytes; NAME.gz is decompressed."""
+    return gzip.open(path) if str(path).endswith(".gz") else open(path, "rb")
+
+
 def read(path):
     """The objects of a file (NAME.gz is compressed), in order; each has its place, "file:line". Records are joined()."""
     try:
-        with gzip.open(path) if str(path).endswith(".gz") else open(path, "rb") as lines:
+        with opened(path) as lines:
             yield from joined(parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip())
     except (OSError, EOFError, zlib.error) as e:
         raise BadLine(f"{path}: {getattr(e, 'strerror', None) or e}") from e

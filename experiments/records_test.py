@@ -6,6 +6,7 @@ again. Exit status 77 if there are no records.
 
 import collections
 import copy
+import gzip
 import json
 import os
 import re
@@ -286,11 +287,12 @@ def disagreement(matrix, what, members, key):
 def read_lines(path, folder, found):
     """(place, record) of every line of a file; what is no JSON object joins `found`."""
     def sound():
-        for number, line in enumerate(path.read_bytes().splitlines(), 1):
-            try:
-                yield json_lines.parse(line, f"{path.relative_to(folder)}:{number}")
-            except json_lines.BadLine as e:
-                found.append(str(e))
+        with json_lines.opened(path) as file:
+            for number, line in enumerate(file.read().splitlines(), 1):
+                try:
+                    yield json_lines.parse(line, f"{path.relative_to(folder)}:{number}")
+                except json_lines.BadLine as e:
+                    found.append(str(e))
     try:
         yield from ((line.place, line) for line in json_lines.joined(sound()))
     except json_lines.BadLine as e:
@@ -298,9 +300,9 @@ def read_lines(path, folder, found):
 
 
 def read_folder(folder):
-    """(records as (place, record), problems of reading) of every .jsonl file below a folder."""
+    """(records as (place, record), problems of reading) of every .jsonl and .jsonl.gz file below a folder."""
     records, found = [], []
-    for path in sorted(folder.rglob("*.jsonl")):
+    for path in json_lines.files_below(folder):
         if path.name == "profile.jsonl":
             for where, line in read_lines(path, folder, found):
                 found += [f"{where}: {w}" for w in type_problems(line, PROFILE, "")]
@@ -510,8 +512,14 @@ class TheTestItself(unittest.TestCase):
             inner = Path(folder) / "session"
             inner.mkdir()
             text = [x if isinstance(x, str) else json.dumps(x) for x in lines]
-            (inner / "records.jsonl").write_text("".join(t + "\n" for t in text))
-            return check_folder(Path(folder))
+            data = "".join(t + "\n" for t in text)
+            (inner / "records.jsonl").write_text(data)
+            found = check_folder(Path(folder))
+            (inner / "records.jsonl").unlink()
+            if data:
+                (inner / "records.jsonl.gz").write_bytes(gzip.compress(data.encode()))
+                self.assertEqual([f.replace(".gz", "") for f in check_folder(Path(folder))[1]], found[1])
+            return found
 
     def assert_accepted(self, *lines):
         self.assertEqual(self.found_in(*lines), (len(lines), []))

@@ -112,7 +112,7 @@ def sources_changed(commit, variant):
 def stale(folder):
     """Lines (file, commit, variant, records, sources that changed), sorted."""
     counts = {}
-    for path in sorted(folder.rglob("*.jsonl")):
+    for path in json_lines.files_below(folder):
         for line in json_lines.read(path):
             if "variant" not in line or "simulated" in line:
                 continue

@@ -87,7 +87,7 @@ class Fields(unittest.TestCase):
 @functools.cache
 def lines():
     """(place, record) of every committed line that is a record; profiles of throughput are not."""
-    files = sorted((ROOT / "experiments" / "records").rglob("*.jsonl"))
+    files = json_lines.files_below(ROOT / "experiments" / "records")
     return [(record.place, record) for path in files for record in json_lines.read(path) if "dram_gb_per_s" not in record]
 
 
