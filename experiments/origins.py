@@ -16,7 +16,8 @@ class NoHistory(Exception):
 
 @functools.cache
 def has_commit(sha):
-    return subprocess.run(["git", "-C", ROOT, "cat-file", "-e", f"{sha}^{{commit}}"], capture_output=True, check=False).returncode == 0
+    done = subprocess.run(["git", "-C", ROOT, "cat-file", "-e", f"{sha}^{{commit}}"], capture_output=True, check=False)
+    return done.returncode == 0
 
 
 @functools.cache
@@ -40,7 +41,9 @@ def value_of(argv, option, default=None):
 def cases_of(sha, spec, group):
     """The [[case]] tables of a group of a spec as it is in a commit; None if the commit lacks the spec."""
     text = text_of(sha, spec)
-    return None if text is None else [c for c in tomllib.loads(text.decode("utf-8")).get("case", []) if group in c.get("groups", ())]
+    if text is None:
+        return None
+    return [c for c in tomllib.loads(text.decode("utf-8")).get("case", []) if group in c.get("groups", ())]
 
 
 def fault(record):

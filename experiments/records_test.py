@@ -15,11 +15,8 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
-from unittest import mock
 
 import json_lines
-import origins
-import stale
 
 HERE = Path(__file__).resolve().parent
 RECORDS = Path(os.environ.get("GSOFA_RECORDS") or HERE / "records")
@@ -307,10 +304,9 @@ def read_folder(folder):
             for where, line in read_lines(path, folder, found):
                 found += [f"{where}: {w}" for w in type_problems(line, PROFILE, "")]
             continue
-        lines = list(read_lines(path, folder, found))
+        records += read_lines(path, folder, found)
         if not path.stat().st_size:
             found.append(f"{path.name}: is empty")
-        records += lines
     return records, found
 
 
@@ -384,65 +380,6 @@ class CommittedRecords(unittest.TestCase):
                 self.assertEqual(r["result"][key], mine["result"][key], f"{where}: {key}")
 
 
-class Origins(unittest.TestCase):
-    """The command line of a record can be run again at its commit (origins.py), or exceptions.tsv says why the record is kept."""
-
-    def test_command_lines_name_what_their_commit_has(self):
-        faults_of = collections.defaultdict(set)
-        try:
-            for where, record in read_folder(HERE / "records")[0]:
-                if "argv" in record and (fault := origins.fault(record)):
-                    faults_of[where.rpartition(":")[0]].add(fault)
-        except origins.NoHistory as e:
-            self.skipTest(str(e))
-        head, *rows = (HERE / "records" / "exceptions.tsv").read_text().splitlines()
-        self.assertEqual(head, "file\treason")
-        self.assertEqual([row.split("\t")[0] for row in rows], sorted(faults_of), faults_of)
-        self.assertTrue(all(row.partition("\t")[2].strip() for row in rows))
-
-    def test_faults_are_found(self):
-        def fault(*argv, sha="HEAD"):
-            return origins.fault({"git": {"sha": sha}, "argv": ["gsofa", *argv]})
-        try:
-            self.assertEqual(fault("experiment", "experiments/growth/spec.toml", "--group=paper", "--out", "a/b.jsonl"), "")
-        except origins.NoHistory as e:
-            self.skipTest(str(e))
-        self.assertIn("group 'none'", fault("experiment", "experiments/growth/spec.toml", "--group", "none"))
-        self.assertIn("spec results/a.toml is absent", fault("experiment", "results/a.toml"))
-        self.assertEqual(fault("run", "--matrix", "elsewhere/a.mtx.gz", "--variant", "cpu_fill1", "--out", "b/c.jsonl"), "")
-        self.assertEqual(fault("run", "gen:grid5:nx=3", "--order", "experiments/datasets.toml"), "")
-        self.assertIn("file orders/a.perm is absent", fault("run", "a.mtx", "--order", "orders/a.perm"))
-        with self.assertRaises(origins.NoHistory):
-            fault("run", sha="f" * 40)
-
-
-class Stale(unittest.TestCase):
-    """Records of variants whose sources changed since are listed."""
-
-    def test_the_list_is_what_it_should_be(self):
-        try:
-            lines = stale.stale(HERE / "records")
-        except stale.NoHistory as e:
-            self.skipTest(str(e))
-        listed = (HERE / "records" / "stale.tsv").read_text().splitlines()[1:]
-        self.assertEqual(listed, ["\t".join(line) for line in lines],
-                         "python3 experiments/stale.py >experiments/records/stale.tsv brings it up to date")
-
-    def test_what_counts_as_a_source(self):
-        changed = ["variants/maxid/relax.cuh", "variants/device/scan.hpp", "variants/panels/eliminate/gpu_elimination.cu"]
-        with mock.patch.object(stale, "changed_since", lambda commit: changed):
-            for variant, count in (("gpu_maxid_line95", 1), ("cpu_maxid", 0), ("gpu_bitmap_panels", 1), ("cpu_bitmap_panels", 0),
-                                   ("gpu_no_such", -1)):
-                self.assertEqual(stale.sources_changed("c", variant), count, variant)
-        for variant in stale.registered():
-            self.assertTrue({stale.registered()[variant]} <= stale.own_sources(variant) <= set(stale.sources()), variant)
-        a = 'x(); // why\nint y = /* z */ 1;\n  context.check_deadline(k, n);\nf("http://a");'
-        for same, b in ((True, 'x();int y=1;f("b");'), (False, 'x();int y=2;f("b");'), (False, 'x();f("");')):
-            self.assertEqual(stale.code_of(a) == stale.code_of(b), same, b)
-        with self.assertRaises(stale.NoHistory):
-            stale.changed_since("f" * 40)
-
-
 GOOD = {
     "schema": 1, "run_id": "20260101T000000Z-00000001", "time_utc": "2026-01-01T00:00:00Z",
     "argv": ["gsofa", "run"], "experiment": "", "git": {"sha": "0123456789" * 4, "dirty": False},
@@ -463,7 +400,6 @@ GOOD = {
     "result": {"nnz_l": 2, "nnz_u": 5, "fill": 1, "supernodes": 2, "digest": "00000000000000aa"},
     "mem": {"device_peak": 4096, "predicted": {"fill": 4096}, "host_peak": 0}, "counters": {},
 }
-
 
 GOOD_ORDER = {key: GOOD[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus", "threads",
                                           "status", "reason", "samples_s", "matrix")} | {
@@ -507,19 +443,11 @@ def changed(path, value=None, base=GOOD):
 class TheTestItself(unittest.TestCase):
     """Made-up records: good ones are accepted, every fault is found."""
 
-    def found_in(self, *lines):
+    def found_in(self, *lines, pack=False):
         with tempfile.TemporaryDirectory() as folder:
-            inner = Path(folder) / "session"
-            inner.mkdir()
-            text = [x if isinstance(x, str) else json.dumps(x) for x in lines]
-            data = "".join(t + "\n" for t in text)
-            (inner / "records.jsonl").write_text(data)
-            found = check_folder(Path(folder))
-            (inner / "records.jsonl").unlink()
-            if data:
-                (inner / "records.jsonl.gz").write_bytes(gzip.compress(data.encode()))
-                self.assertEqual([f.replace(".gz", "") for f in check_folder(Path(folder))[1]], found[1])
-            return found
+            data = "".join((x if isinstance(x, str) else json.dumps(x)) + "\n" for x in lines).encode()
+            (Path(folder) / ("a.jsonl.gz" if pack else "a.jsonl")).write_bytes(gzip.compress(data) if pack else data)
+            return check_folder(Path(folder))
 
     def assert_accepted(self, *lines):
         self.assertEqual(self.found_in(*lines), (len(lines), []))
@@ -543,7 +471,8 @@ class TheTestItself(unittest.TestCase):
         self.assert_rejected("digest of gpu_full_analysis", orders_itself, changed("result.digest", "3" * 16, orders_itself))
 
     def test_lines_with_a_header(self):
-        self.assertEqual(self.found_in(HEADER, LINE, changed("threads", 1, LINE), HEADER), (2, []))
+        for pack in (False, True):
+            self.assertEqual(self.found_in(HEADER, LINE, changed("threads", 1, LINE), HEADER, pack=pack), (2, []))
         self.assert_rejected("run_header of", LINE)
         self.assert_rejected("run_header of", HEADER, changed("run_id", "other", LINE))
         for mention, path, value in (("host is absent", "host", None), ("dirty", "git.dirty", True),

@@ -139,7 +139,8 @@ def main(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, prog="rerun")
     parser.add_argument("record", metavar="RECORD[:LINE]")
     parser.add_argument("--matrix", metavar="NAME", help="only records of this matrix")
-    parser.add_argument("--files", type=pathlib.Path, action="append", default=[], metavar="FOLDER", help="matrices that are not in the tree")
+    parser.add_argument("--files", type=pathlib.Path, action="append", default=[], metavar="FOLDER",
+                        help="matrices that are not in the tree")
     parser.add_argument("--out", type=pathlib.Path, metavar="FILE.jsonl", help="append the new records to this file")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release", metavar="FOLDER", help="of the programs")
     args = parser.parse_args(words)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of rerun.py. $GSOFA names the program; exit status 77 without the history of the repository."""
+"""Tests of rerun.py and origins.py, on the committed records too. $GSOFA names the program; exit status 77 without the history of the repository."""
+import collections
 import json
 import os
 import pathlib
@@ -14,6 +15,39 @@ import origins
 HERE = pathlib.Path(__file__).resolve().parent
 GSOFA = pathlib.Path(os.environ.get("GSOFA") or HERE.parent / "build" / "release" / "gsofa").absolute()
 SKIPPED = 77
+
+
+class Origins(unittest.TestCase):
+    """The command line of a record can be run again at its commit (origins.py), or exceptions.tsv says why the record is kept."""
+
+    def test_command_lines_name_what_their_commit_has(self):
+        faults_of = collections.defaultdict(set)
+        try:
+            for path in json_lines.files_below(HERE / "records"):
+                for record in json_lines.read(path):
+                    if "argv" in record and (fault := origins.fault(record)):
+                        faults_of[path.relative_to(HERE / "records").as_posix()].add(fault)
+        except origins.NoHistory as e:
+            self.skipTest(str(e))
+        head, *rows = (HERE / "records" / "exceptions.tsv").read_text().splitlines()
+        self.assertEqual(head, "file\treason")
+        self.assertEqual([row.split("\t")[0] for row in rows], sorted(faults_of), faults_of)
+        self.assertTrue(all(row.partition("\t")[2].strip() for row in rows))
+
+    def test_faults_are_found(self):
+        def fault(*argv, sha="HEAD"):
+            return origins.fault({"git": {"sha": sha}, "argv": ["gsofa", *argv]})
+        try:
+            self.assertEqual(fault("experiment", "experiments/growth/spec.toml", "--group=paper", "--out", "a/b.jsonl"), "")
+        except origins.NoHistory as e:
+            self.skipTest(str(e))
+        self.assertIn("group 'none'", fault("experiment", "experiments/growth/spec.toml", "--group", "none"))
+        self.assertIn("spec results/a.toml is absent", fault("experiment", "results/a.toml"))
+        self.assertEqual(fault("run", "--matrix", "elsewhere/a.mtx.gz", "--variant", "cpu_fill1", "--out", "b/c.jsonl"), "")
+        self.assertEqual(fault("run", "gen:grid5:nx=3", "--order", "experiments/datasets.toml"), "")
+        self.assertIn("file orders/a.perm is absent", fault("run", "a.mtx", "--order", "orders/a.perm"))
+        with self.assertRaises(origins.NoHistory):
+            fault("run", sha="f" * 40)
 
 
 class Rerun(unittest.TestCase):

@@ -7,7 +7,7 @@ Prints a line for each file of records, commit and variant whose own sources dif
 than comments, white space, texts and the calls that ask whether a run should stop (they also report its progress). Its own are, in the folder of its family: the file that registers it, the headers that this
 file includes, and the sources whose first header of the family is one of them; a variant on a processor is not compiled from .cu. What families share
 (variants/device, variants/support, common) is not counted: a change there touches every variant and rarely its time. The
-committed list is records/stale.tsv; records_test.py fails where it is not what this prints. A line does not say that a time
+committed list is records/stale.tsv; stale_test.py fails where it is not what this prints. A line does not say that a time
 changed. Exit status 2 without the history of the repository. Python 3.11, standard library only.
 """
 import argparse

@@ -3,7 +3,6 @@
 $GSOFA_EMULATED names the program.
 """
 
-import json
 import os
 import subprocess
 import sys

@@ -52,6 +52,7 @@ gsofa_test(mpi/panels COMMAND harness/testing/mpi_panels_test.py PROPERTIES LABE
 
 gsofa_test(cli/fetch COMMAND experiments/fetch_test.py PROPERTIES LABELS cli COST 15)
 gsofa_test(cli/fem COMMAND experiments/matrices/fem/patterns_test.py PROPERTIES LABELS cli SKIP_RETURN_CODE 77)
+gsofa_test(cli/stale COMMAND experiments/stale_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/json_lines COMMAND experiments/json_lines_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/several_gpus COMMAND experiments/large_grids/several_gpus_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/scaling_simulator COMMAND experiments/scaling_simulator/simulator_test.py PROPERTIES LABELS cli)
