@@ -14,7 +14,7 @@ latexmk is, report.pdf, by the templates report.html.j2 and report.tex.j2. repor
 
 and, as paragraphs of their own:
 
-  {{ sentences() }}       the five sentences; {{ questions() }}: the ten questions
+  {{ sentences() }}       the five sentences; {{ questions() }}: the ten questions; {{ kinds() }}: by kind of matrix
   {{ claims("ITEM") }}    table of the item's statements in the appendix, "" if there are none
   {{ table("NAME", ROW, ...) }}  the named rows of such a table; all, if none is named
   {{ machines() }}        the machines of the records; {{ rules() }}; {{ findings() }}; {{ log() }}: LOG.md
@@ -60,8 +60,8 @@ TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_n
 UNITS = {"supplement_numeric": {"n": "rows", "nnz(A)": "entries", "nnz(L+U)": "entries", "values outside": "entries",
                                 "pivots replaced": "number", "solves": "number", "residual": "relative", "Eigen": "relative",
                                 "distance to Eigen": "relative", "SuperLU_DIST": "relative"}}
-HEADER = ("the paper says", "paper", "here, real matrices", "n", "hosts", "verdict", "other kinds", "why")
-WIDTHS = (0.24, 0.07, 0.13, 0.04, 0.05, 0.1, 0.2, 0.13)
+HEADER = ("the paper says", "paper", "here, real matrices", "n", "hosts", "verdict")
+WIDTHS = (0.36, 0.08, 0.16, 0.05, 0.06, 0.22)
 FIGURE = re.compile(r"!\[(.*)\]\((\w+)\)")
 
 
@@ -92,13 +92,22 @@ class Content:
         """Each question, then its statements."""
         rows = []
         for q in self.judge.questions:
-            rows.append((f"**{q['id']}. {q['text']}** {q['says']} ({q['where']}).", "", "", "", "", q["word"], "", ""))
-            rows += map(claims.row_of, q["statements"])
+            rows.append((f"**{q['id']}. {q['text']}** {q['says']} ({q['where']}).", "", "", "", "", q["word"]))
+            rows += (verdict_row(s) for s in q["statements"])
         return self.put(HEADER, rows, WIDTHS)
 
+    def call_kinds(self):
+        """The statements of the questions by kind of matrix."""
+        def cell(s, kind):
+            found = s["kinds"].get(kind)
+            return f"{claims.value_text(found, s)}, n = {found.n}" if found else ""
+        rows = [(f"{q['id']}: {s['says']}", *(cell(s, k) for k in rules.KINDS))
+                for q in self.judge.questions for s in q["statements"] if s["kinds"]]
+        return self.put(("statement", *rules.KINDS), rows, (0.2, *[0.12] * len(rules.KINDS)))
+
     def call_claims(self, item):
-        rows = [claims.row_of(s) for s in self.judge.appendix if s["item"] == item]
-        return self.put(HEADER, rows, WIDTHS) if rows else ""
+        rows = [(*verdict_row(s), claims.row_of(s)[6]) for s in self.judge.appendix if s["item"] == item]
+        return self.put((*HEADER, "other kinds"), rows, (0.28, 0.07, 0.14, 0.04, 0.05, 0.17, 0.18)) if rows else ""
 
     def call_rules(self):
         """Prose of the rules, and their words as a list."""
@@ -116,8 +125,8 @@ class Content:
         runs += records.read_runs(dict.fromkeys(used))
         count = collections.Counter(map(machines.key_of, runs))
         return self.put(("machine", "GPUs", "processor", "hardware threads", "driver", "first record", "runs"), [
-            (m.host, m.gpu_text() or "none", machines.processor(m.cpu), m.threads_text() or "-", ", ".join(sorted(m.drivers)) or "-", m.first[:10],
-             f"{count[key]:,}") for key, m in machines.machines_of(runs).items()])
+            (m.host, m.gpu_text() or "none", machines.processor(m.cpu), m.threads_text() or "-", ", ".join(sorted(m.drivers)) or "-",
+             m.first[:10], f"{count[key]:,}") for key, m in machines.machines_of(runs).items()])
 
     def sources(self, name):
         """The files that a figure is drawn from, and the files of real matrices that it shows in addition."""
@@ -130,7 +139,8 @@ class Content:
 
     def files(self, entry, table="figures"):
         """Files of an entry of evidence.toml."""
-        return records.files_of(path for place in self.evidence[table].get(entry, ()) for path in sorted(ROOT.glob(place)) or [ROOT / place])
+        places = self.evidence[table].get(entry, ())
+        return records.files_of(path for place in places for path in sorted(ROOT.glob(place)) or [ROOT / place])
 
     def draw(self, name):
         """plots/NAME.py into the folder of figures."""
@@ -185,6 +195,12 @@ class Content:
         return found[0][header.index(column)]
 
 
+def verdict_row(s):
+    """A row of HEADER, the verdict with its reason."""
+    *cells, word, _, reason = claims.row_of(s)
+    return (*cells, f"{word}: {reason}" if reason and word == rules.UNTESTED else word)
+
+
 def rules_text():
     """The rules in Markdown: paragraphs, and the words as a list."""
     out = []
@@ -231,7 +247,8 @@ def anchor(text, before):
 
 
 NUMBER = re.compile(r"(?:[<≥≤]|at least |at most )?\s*[-−]?\d[\d,.]*(?:e[-+]?\d+)?(?: ?%| [A-Za-z/]+)?(?: \([^)]*\))?")
-MARKS = {**dict(zip(rules.WORDS, ("good", "part", "bad", "none"))), "pass": "good", "fail": "bad", "error": "bad", "timeout": "part", "oom": "part", "unverified": "part"}
+MARKS = {**dict(zip(rules.WORDS, ("good", "part", "bad", "none"))),
+         "pass": "good", "fail": "bad", "error": "bad", "timeout": "part", "oom": "part", "unverified": "part"}
 
 
 def numeric(rows, header):
@@ -244,7 +261,7 @@ def numeric(rows, header):
 
 
 def verdict_class(cell, header):
-    """good, part, bad or none for the cell of a column of verdicts or statuses, "" elsewhere. The cell shows the words as well."""
+    """good, part, bad or none for the cell of a column of verdicts or statuses, "" elsewhere."""
     if header not in ("verdict", "status"):
         return ""
     return next((mark for word, mark in MARKS.items() if re.match(rf"{word}\b", str(cell))), "none")

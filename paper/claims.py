@@ -35,8 +35,8 @@ def checked(s, place):
     """Refused if a statement lacks something or has something unknown."""
     quantity = s.get("quantity", "")
     judged = not {"untested", "named"} & set(s)
-    for fault, why in ((set(s) - KEYS, f"unknown key '{min(set(s) - KEYS, default='')}'"), (not {"id", "says"} <= set(s), "no 'id' or 'says'"),
-                       (judged and not quantity, "no 'quantity'"), (quantity and "over" not in s, "no 'over'"),
+    for fault, why in ((set(s) - KEYS, f"unknown key '{min(set(s) - KEYS, default='')}'"),
+                       (not {"id", "says"} <= set(s), "no 'id' or 'says'"), (judged and not quantity, "no 'quantity'"), (quantity and "over" not in s, "no 'over'"),
                        (quantity and quantity not in measure.FORMULAS and quantity.partition(":")[0] not in measure.OF_LINES,
                         f"no quantity '{quantity}'"), (s.get("effect", "ratio") not in rules.EFFECTS, "no such effect"),
                        (s.get("combine", "median") not in measure.COMBINE, "no such combination"),
@@ -48,7 +48,8 @@ def checked(s, place):
 def sources_of(path=HERE / "evidence.toml"):
     """{entry of [records]: files and folders}; a pattern may have no match yet."""
     table = records.read_toml(path).get("records", {})
-    return {name: [p for pattern in table.get(name, ()) for p in sorted(ROOT.glob(pattern))] for name in ("judgement", "simulator")}
+    return {name: [p for pattern in table.get(name, ()) for p in sorted(ROOT.glob(pattern))]
+            for name in ("judgement", "simulator")}
 
 
 class Judge:
@@ -56,6 +57,9 @@ class Judge:
 
     def __init__(self, sources=None, questions=HERE / "questions.toml", claims=HERE / "claims.toml"):
         self.measured = {name: measure.Measured(files) for name, files in (sources_of() if sources is None else sources).items()}
+        known = {name: kind for m in self.measured.values() for name, kind in m.kinds.items()}
+        for m in self.measured.values():
+            m.kinds = known  # profiles and simulated schedules name matrices alone
         self.questions, appendix = [], records.read_toml(claims)
         for q in records.read_toml(questions)["question"]:
             statements = [self.statement(s, questions) for s in q.pop("statement")]
@@ -74,8 +78,10 @@ class Judge:
             except records.Refused as e:
                 untested = untested or str(e)
         s = s | {"kinds": kinds}
-        word, reason = rules.word(main_found(s), s.get("paper"), s.get("direction"), s.get("effect", "ratio"), s.get("combine") == "all",
-                                  1 if "matrix" in s else rules.LEAST_MATRICES) if not untested else (rules.UNTESTED, untested)
+        if untested:
+            return s | {"word": rules.UNTESTED, "reason": untested}
+        word, reason = rules.word(main_found(s), s.get("paper"), s.get("direction"), s.get("effect", "ratio"),
+                                  s.get("combine") == "all", 1 if "matrix" in s else rules.LEAST_MATRICES)
         return s | {"word": word, "reason": reason}
 
     def by_kind(self, s, measured):
@@ -84,9 +90,9 @@ class Judge:
         names = {m for _, m in values}
         for kind in rules.KINDS:
             of = {m for m in names if (k := measured.kinds.get(m, "real")) == kind or (kind, k) == (rules.JUDGED, "original")}
-            widen = measure.pair_factor(s, values) if kind == "stand-in" else 1 + rules.SIMULATED if s.get("quantity") == "simulated" else 1
-            if s.get("effect", "ratio") not in ("ratio", "size"):
-                widen = 1
+            widen = 1 + rules.SIMULATED if s["quantity"] == "simulated" else 1
+            if kind == "stand-in" and s.get("effect", "ratio") in ("ratio", "size"):
+                widen *= measure.pair_factor(s, values)
             if of and (found := measure.found(s, values, of, widen)).n:
                 out[kind] = found
         return out
@@ -132,7 +138,7 @@ def center_text(found, s):
         return "(not measured)"
     if s.get("combine") == "all":
         return f"{round(found.value * found.n)} of {found.n}"
-    return {1: "at least ", -1: "at most ", 2: "about ", 0: ""}[found.bound] + number(found.value) + (f" {s['unit']}" if "unit" in s else "")
+    return ("", "at least ", "about ", "at most ")[found.bound] + number(found.value) + (f" {s['unit']}" if "unit" in s else "")
 
 
 def interval_text(found):
@@ -157,8 +163,8 @@ def five_sentences(questions):
         """12.6 times as long (10.2 to 16.0; the paper: 13.01; holds in size)."""
         s = of[name]
         found = main_found(s)
-        details = (found and interval_text(found), "paper" in s and f"the paper: {paper_text(s)}", "quantity" in s and "untested" not in s and s["word"])
-        rest = "; ".join(filter(None, details))
+        rest = "; ".join(filter(None, (found and interval_text(found), "paper" in s and f"the paper: {paper_text(s)}",
+                                       "untested" not in s and s["word"])))
         return center_text(found, s) + what + (f" ({rest})" if rest else "")
 
     def count(word):
@@ -166,19 +172,21 @@ def five_sentences(questions):
         text = word if len(mine) == 1 else word.replace("holds", "hold").replace("does", "do")
         return f"{len(mine)} {text}" + (f" ({', '.join(mine)})" if mine else "")
     exact = [f for k, f in of["exact"]["kinds"].items() if k != "original"]  # which is among the real ones
+    verified = f"{sum(round(f.value * f.n) for f in exact)} of {sum(f.n for f in exact)}"
     real = main_found(of["fill2_gpu"])
+    on = f", on {real.n} real matrices" if real else ""
+    longer = " times as long"
     return [
         f"Of ten questions about the paper, judged on real matrices, {', '.join(map(count, rules.WORDS))}; intervals are of 95 %.",
-        f"That the relaxed search is exact {of['exact']['word']}: its result was verified on {sum(round(f.value * f.n) for f in exact)} of "
-        f"{sum(f.n for f in exact)} inputs of all kinds.",
-        f"Compared with the search on one GPU{f', on {real.n} real matrices' if real else ''}, fill2 on the same GPU takes "
-        f"{here('fill2_gpu', ' times as long')}, fill2 on 16 threads {here('fill2_cores')}, GLU 3.0's set union on one core "
-        f"{here('set_union')}, and pruned Gilbert-Peierls on one core, which the paper does not compare, {here('gilbert_peierls')}.",
-        f"On one node, four GPUs take {here('superlu_four_gpus', ' times as long')} as SuperLU_DIST on its best number of ranks, where the "
-        f"paper has six GPUs; 44 nodes, where SuperLU_DIST takes {paper_text(of['superlu_44_nodes'])} times as long, cannot be tested here.",
-        f"Without value ranges the search takes {here('value_ranges', ' times as long')}, without atomic operations {here('atomics')}, with a "
-        f"queue for each source {here('one_queue')}, with a thread for each frontier {here('warps')}; a sixteenth of the memory takes "
-        f"{here('budget', ' times as long')}, and the search uses {here('bandwidth_percent')} of the bandwidth of DRAM.",
+        f"That the relaxed search is exact {of['exact']['word']}: its result was verified on {verified} inputs of all kinds.",
+        f"Compared with the search on one GPU{on}, fill2 on the same GPU takes {here('fill2_gpu', longer)}, fill2 on 16 threads "
+        f"{here('fill2_cores')}, GLU 3.0's set union on one core {here('set_union')}, and pruned Gilbert-Peierls on one core, "
+        f"which the paper does not compare, {here('gilbert_peierls')}.",
+        f"On one node, four GPUs take {here('superlu_four_gpus', longer)} as SuperLU_DIST on its best number of ranks, where the paper "
+        f"has six GPUs; 44 nodes, where SuperLU_DIST takes {paper_text(of['superlu_44_nodes'])}{longer}, cannot be tested here.",
+        f"Without value ranges the search takes {here('value_ranges', longer)}, without atomic operations {here('atomics')}, with a "
+        f"queue for each source {here('one_queue')}, with a thread for each frontier {here('warps')}; a sixteenth of the memory "
+        f"takes {here('budget', longer)}, and the search uses {here('bandwidth_percent')} of the bandwidth of DRAM.",
     ]
 
 
@@ -192,7 +200,7 @@ def row_of(s):
     found = main_found(s)
     others = [f"{k} {value_text(f, s)}, n = {f.n}" for k, f in s["kinds"].items() if f is not found]
     return (s["says"], paper_text(s), value_text(found, s) if "quantity" in s else "", str(found.n) if found else "",
-            str(found.hosts) if found else "", s["word"], "; ".join(others), s["reason"])
+            str(found.hosts or "-") if found else "", s["word"], "; ".join(others), s["reason"])
 
 
 def sections(judge, item=None, question=None, appendix=False):
@@ -240,7 +248,7 @@ def main(arguments=None):
     p.add_argument("--question", type=int, metavar="N", help="one question, with all kinds")
     p.add_argument("--item", metavar="NAME", help="questions and appendix of one experiment, as fig10_fill2")
     p.add_argument("--appendix", action="store_true", help="what else the paper states")
-    p.add_argument("--records", type=Path, action="append", help="judge these files and folders instead of those of evidence.toml")
+    p.add_argument("--records", type=Path, action="append", help="judge these files and folders, not those of evidence.toml")
     how = p.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="everything as JSON")
     how.add_argument("--check", action="store_true", help="compare answers.json with the records")
@@ -252,7 +260,7 @@ def main(arguments=None):
             sources["judgement"] = args.records
         judge = Judge(sources)
         if not sections(judge, args.item, args.question, args.appendix):
-            raise records.Refused(f"there is no question {args.question}" if args.question else f"nothing belongs to '{args.item}'")
+            raise records.Refused(f"nothing belongs to '{args.item}'" if args.item else f"there is no question {args.question}")
         if args.write:
             ANSWERS.write_text(answers_text(judge), encoding="utf-8")
         if args.check and not is_current(judge):

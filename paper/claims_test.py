@@ -28,7 +28,8 @@ import records_example as example
 import rules
 
 X, Y = {"variant": "x"}, {"variant": "y"}
-FASTER = {"id": "s", "says": "x takes longer", "direction": "above", "combine": "geometric mean", "quantity": "time", "over": X, "under": Y}
+FASTER = {"id": "s", "says": "x takes longer", "direction": "above", "combine": "geometric mean", "quantity": "time",
+          "over": X, "under": Y}
 TWICE = {**FASTER, "paper": 2}
 del TWICE["direction"]
 
@@ -129,7 +130,8 @@ class JudgeTest(unittest.TestCase):
 
     def test_a_matrix_that_no_drawn_host_measured_keeps_its_value(self):
         lines = [r for k in range(12) for h in "ab" for r in pair(f"m{k}", 2, host=h)]
-        lines += [r for k in range(3) for r in pair(f"m{k}", 2, host="c")] + [r for k in range(12, 40) for r in pair(f"m{k}", 8, host="a")]
+        lines += [r for k in range(3) for r in pair(f"m{k}", 2, host="c")]
+        lines += [r for k in range(12, 40) for r in pair(f"m{k}", 8, host="a")]
         s, = self.judge(lines, TWICE | {"combine": "median"})
         self.assertEqual((s["kinds"]["real"].n, s["kinds"]["real"].hosts), (40, 3))
         self.assertGreater(s["kinds"]["real"].low, 7)
@@ -174,7 +176,7 @@ class JudgeTest(unittest.TestCase):
             lines += [run(f"m{k}", "y", t, t, t, mpi={"ranks": ranks}) for ranks, t in ((2, 4), (4, 1), (8, 3))]
         s, t = self.judge(lines, TWICE | {"under": Y | {"best_of": "ranks"}}, TWICE)
         self.assertEqual((s["kinds"]["real"].value, s["word"]), (2, rules.SIZE))
-        self.assertEqual((t["word"], t["reason"]), (rules.UNTESTED, "runs of y differ in ranks"))
+        self.assertEqual((t["word"], t["reason"]), (rules.UNTESTED, "runs of y on one host differ in ranks"))
 
     def test_verified_results(self):
         exact = {"id": "e", "says": "exact", "paper": 1, "effect": "share", "combine": "all", "quantity": "verified", "over": X}
@@ -195,11 +197,11 @@ class JudgeTest(unittest.TestCase):
                   "over": {"gpus": 6}, "under": {"gpus": 264}}
         s, t = self.judge(profiles + simulated, percent, scaled)
         self.assertEqual((s["word"], s["kinds"]["real"].value), (rules.SIZE, 43))
-        self.assertEqual((t["kinds"]["real"].low, t["kinds"]["real"].high), (2 / 1.2, 2 * 1.2))
+        self.assertEqual((t["kinds"]["real"].low, t["kinds"]["real"].high, t["kinds"]["real"].hosts), (2 / 1.2, 2 * 1.2, 0))
 
     def test_statements_that_say_nothing_are_refused(self):
-        for change, mention in (({"quantity": "no"}, "no quantity 'no'"), ({"paper": 2}, "either"), ({"color": 1}, "unknown key 'color'"),
-                                ({"effect": "no"}, "no such effect"), ({"combine": "no"}, "no such combination")):
+        for change, mention in (({"quantity": "no"}, "no quantity 'no'"), ({"paper": 2}, "either"),
+                                ({"color": 1}, "unknown key 'color'"), ({"effect": "no"}, "no such effect"), ({"combine": "no"}, "no such combination")):
             with self.assertRaisesRegex(records.Refused, f"here: statement 's': .*{mention}"):
                 claims.checked(FASTER | change, "here")
         for key in ("over", "quantity", "says"):
@@ -251,7 +253,8 @@ class Committed(unittest.TestCase):
         self.assertEqual(len(everything["questions"]), 10)
 
     def test_refusals_are_one_line(self):
-        for arguments, mention in ((["--question", "11"], "no question 11"), (["--item", "fig"], "nothing belongs to 'fig'"), (["--records", "/no/such"], "/no/such")):
+        for arguments, mention in ((["--question", "11"], "no question 11"), (["--item", "fig"], "nothing belongs to 'fig'"),
+                                   (["--records", "/no/such"], "/no/such")):
             err = io.StringIO()
             with contextlib.redirect_stderr(err):
                 self.assertEqual(claims.main(arguments), 2)

@@ -42,7 +42,8 @@ FORMULAS = {
     "fill": lambda r: [r["result"].get("fill")],
     "fill_ratio": lambda r: [ratio(r["result"].get("fill"), r["matrix"]["nnz"])],
     "page_faults": lambda r: [None if counter(r, "gpu_page_faults") is None else 1 + counter(r, "gpu_page_faults")],
-    "queue_average": lambda r: [ratio(ratio(counter(r, "queue_entries_sum"), counter(r, "levels")), counter(r, "queue_capacity_VC"), 100)],
+    "queue_average": lambda r: [ratio(ratio(counter(r, "queue_entries_sum"), counter(r, "levels")),
+                                      counter(r, "queue_capacity_VC"), 100)],
     "queue_peak": lambda r: [ratio(counter(r, "queue_peak"), counter(r, "queue_capacity_VC"), 100)],
     "frontier_rank": lambda r: [frontier(r).get("rank_correlation")],  # Spearman, of the sources' frontiers with their numbers
     "frontier_range": lambda r: [ratio(frontier(r).get("most"), frontier(r).get("least_positive"))],
@@ -50,6 +51,7 @@ FORMULAS = {
 COUNTED = ("page_faults", "queue_average", "queue_peak", "frontier_rank", "frontier_range")
 EXACT = ("verified", "fill", "fill_ratio")  # no repetition changes them
 OF_LINES = ("profile", "simulated")  # quantities of other lines: profile:NAME, simulated
+SIMULATOR = "simulator"  # in the place of a host
 
 
 def frontier(run):
@@ -73,8 +75,8 @@ class Found:
     def as_json(self):
         def plain(x):
             return float(f"{x:.5g}") if math.isfinite(x) else None
-        return {"value": plain(self.value), "interval": [plain(self.low), plain(self.high)], "matrices": self.n, "hosts": self.hosts,
-                "bound": self.bound, "left_out": self.left_out}
+        return {"value": plain(self.value), "interval": [plain(self.low), plain(self.high)], "matrices": self.n,
+                "hosts": self.hosts, "bound": self.bound, "left_out": self.left_out}
 
 
 @dataclasses.dataclass
@@ -133,7 +135,7 @@ class Measured:
                     all(records.as_text(s.get(k)) == records.as_text(v) for k, v in side.items()):
                 matrix = canonical(s["matrix"])
                 self.kinds.setdefault(matrix, kind_of({"name": s["matrix"], "stand_in": s.get("stand_in", True)}))
-                found["simulator", matrix, "", s.get("ordering_digest", "")] = [s["makespan_s"]]
+                found[SIMULATOR, matrix, "", s.get("ordering_digest", "")] = [s["makespan_s"]]
         return found
 
     def cases(self, side, quantity):
@@ -154,10 +156,10 @@ class Measured:
             key = records.machine(r), canonical(r["matrix"]["name"]), r["git"]["sha"], r["ordering"]["digest"]
             groups[key][settings[best] if best else ""].append(r)
             for k, v in settings.items():
-                differ[k].add(v)
-        several = [k for k, v in differ.items() if len(v) > 1 and k != best and quantity not in EXACT]
+                differ[key[0], k].add(v)
+        several = dict.fromkeys(k for (_, k), v in differ.items() if len(v) > 1 and k != best and quantity not in EXACT)
         if several:
-            raise records.Refused(f"runs of {side['variant']} differ in {', '.join(several)}")
+            raise records.Refused(f"runs of {side['variant']} on one host differ in {', '.join(several)}")
         return {key: case for key, of in groups.items() if (case := self.case(of, quantity, f"{key} {sorted(named.items())}"))}
 
     @staticmethod
@@ -213,14 +215,14 @@ def found(statement, values, matrices, widen=1.0):
     if combine in ("share", "all") and statement["quantity"] != "verified":
         low, high = (numpy.where(numpy.isnan(x), x, x > 1) for x in (low, high))
     draw = numpy.random.default_rng(zlib.crc32(statement["id"].encode()))
-    drawn = (draw.integers(len(hosts), size=(rules.REPLICATES, len(hosts))), draw.integers(len(names), size=(rules.REPLICATES, len(names))))
+    drawn = [draw.integers(k, size=(rules.REPLICATES, k)) for k in (len(hosts), len(names))]
     (first, lows), (last, highs) = (replicates(x, aggregate, drawn) for x in (low, high))
     ends = numpy.array([1 - rules.CONFIDENCE, 1 + rules.CONFIDENCE]) / 2
     once = len(mine) == 1 and all(c.once for c in mine.values()) and statement["quantity"] not in EXACT
     bottom, top = (math.nan, math.nan) if once else (percentile(lows, ends[0]), percentile(highs, ends[1]))
     value = first if first == last or math.isinf(last) else last
     noise = 0 if statement.get("effect", "ratio") != "ratio" else statistics.median(c.spread for c in mine.values())
-    return Found(float(value), bottom / widen, top * widen, len(names), len(hosts), noise,
+    return Found(float(value), bottom / widen, top * widen, len(names), len(set(hosts) - {SIMULATOR}), noise,
                  (2 if first < value else 1) if last > value else -1 if first < value else 0, len(open_on_both - set(names)),
                  dict(zip(names, map(float, of_matrix))))
 

@@ -37,9 +37,9 @@ The word of a question is the weakest of its statements, in the order holds in s
 statement that cannot be tested counts only if none can be tested.
 
 A statement about a named matrix has no verdict on a stand-in: it cannot be tested without the matrix. bcsstk18 and its
-stand-in, the only such pair, have differed by factors of {pair:g} to 3.0: an interval of stand-ins is widened by a factor of {pair:g},
-or by what the pair differs in the statement if that is more. Simulated values carry the error that the validation of the
-simulator found, {percent:g} %. One GPU is no test of a statement about six.
+stand-in, the only such pair, have differed by factors of {pair:g} to 3.0: an interval of stand-ins is widened by a factor of
+{pair:g}, or by what the pair differs in the statement if that is more. Simulated values carry the error that the validation of
+the simulator found, {percent:g} %. One GPU is no test of a statement about six.
 """
 KINDS = ("original", "real", "finite elements", "power grid", "generated", "stand-in")
 JUDGED = "real"  # with the original
@@ -75,7 +75,7 @@ def word(found, paper, side, effect="ratio", every=False, least=LEAST_MATRICES):
     if max(abs(low - none), abs(high - none)) <= TIGHT and not contains_paper and not (close and on_side):
         return NOT, "the interval is tight around no effect"
     if on_side:
-        if paper is None and abs(distance(found.value, effect)) <= found.noise:
+        if paper is None and found.noise and abs(math.log(found.value)) <= found.noise:
             return UNTESTED, "the effect is within the noise of the runs"
         near, far = sorted((abs(low - none), abs(high - none)))
         in_size = found.value == 1 if every else close or (contains_paper and far <= FACTOR * near)
@@ -97,11 +97,6 @@ def word_of_size(found, paper):
     if not found.low <= paper <= found.high:
         return NOT, "the interval excludes the paper's value"
     return UNTESTED, "the interval is wider than a factor of 2"
-
-
-def distance(value, effect):
-    """Of a value from no effect; of ratios the logarithm, as the spread of runs is relative."""
-    return math.log(value) if effect == "ratio" and 0 < value < math.inf else value - EFFECTS[effect]
 
 
 def weakest(words):

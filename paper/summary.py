@@ -127,6 +127,7 @@ def statements(sources):
         if s.get("records") or s.get("quantity", "profile:").startswith("profile:"):
             continue
         here = "; ".join(f"{k} {claims.value_text(f, s)}, n = {f.n}" for k, f in s["kinds"].items() if k != "original")
-        needs = "needs the cases of --group paper" if has_gpu or not s["over"]["variant"].startswith(("gpu", "mpi")) else "needs a GPU"
+        on_gpu = s["over"]["variant"].startswith(("gpu", "mpi")) or "gpu" in s.get("under", {}).get("variant", "")
+        needs = "needs a GPU" if on_gpu and not has_gpu else "needs the cases of --group paper"
         rows.append((s["says"], claims.paper_text(s), here or needs))
     return sorted(rows, key=lambda row: row[2].startswith("needs"))
