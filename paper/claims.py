@@ -93,7 +93,7 @@ class Judge:
             widen = 1 + rules.SIMULATED if s["quantity"] == "simulated" else 1
             if kind == "stand-in" and s.get("effect", "ratio") in ("ratio", "size"):
                 widen *= measure.pair_factor(s, values)
-            if of and (found := measure.found(s, values, of, widen)).n:
+            if of and (found := measure.combined(s, values, of, widen)).n:
                 out[kind] = found
         return out
 
@@ -183,10 +183,12 @@ def five_sentences(questions):
         f"{here('fill2_cores')}, GLU 3.0's set union on one core {here('set_union')}, and pruned Gilbert-Peierls on one core, "
         f"which the paper does not compare, {here('gilbert_peierls')}.",
         f"On one node, four GPUs take {here('superlu_four_gpus', longer)} as SuperLU_DIST on its best number of ranks, where the paper "
-        f"has six GPUs; 44 nodes, where SuperLU_DIST takes {paper_text(of['superlu_44_nodes'])}{longer}, cannot be tested here.",
+        f"has six GPUs, and one GPU {here('scaling_four_gpus', longer)} as four; 44 nodes, where SuperLU_DIST takes "
+        f"{paper_text(of['superlu_44_nodes'])}{longer}, cannot be tested here.",
         f"Without value ranges the search takes {here('value_ranges', longer)}, without atomic operations {here('atomics')}, with a "
         f"queue for each source {here('one_queue')}, with a thread for each frontier {here('warps')}; a sixteenth of the memory "
-        f"takes {here('budget', longer)}, and the search uses {here('bandwidth_percent')} of the bandwidth of DRAM.",
+        f"takes {here('budget', longer)}, fixed queues in it {here('dynamic_allocation')}, and the search uses "
+        f"{here('bandwidth_percent')} of the bandwidth of DRAM.",
     ]
 
 

@@ -100,7 +100,7 @@ def median_case(samples, name):
 
 
 def canonical(name):
-    """The name of a matrix of the paper for its abbreviation or generator; another name as it is."""
+    """The name of a matrix of the paper for its abbreviation; another name as it is."""
     return records.datasets().get(records.abbreviation(name), {}).get("name", name)
 
 
@@ -160,7 +160,7 @@ class Measured:
         several = dict.fromkeys(k for (_, k), v in differ.items() if len(v) > 1 and k != best and quantity not in EXACT)
         if several:
             raise records.Refused(f"runs of {side['variant']} on one host differ in {', '.join(several)}")
-        return {key: case for key, of in groups.items() if (case := self.case(of, quantity, f"{key} {sorted(named.items())}"))}
+        return {key: case for key, of in groups.items() if (case := self.case(of, quantity, f"{key} {side}"))}
 
     @staticmethod
     def case(of, quantity, name):
@@ -178,58 +178,55 @@ class Measured:
             values = numpy.min([c.low for c in cases], axis=0)
             return Case(values, values, statistics.median(c.spread for c in cases), all(c.once for c in cases))
         if limits and quantity in ("time", "bare"):
-            return Case(numpy.full(DRAWS, max(limits)), numpy.full(DRAWS, math.inf))
+            return Case(numpy.full(DRAWS, min(limits)), numpy.full(DRAWS, math.inf))
         return None
 
     def values(self, statement):
         """{(host, matrix): Case}: of each host the last commit and order of a matrix that has both sides."""
         over = self.cases(statement["over"], statement["quantity"])
-        under = self.cases(statement["under"], statement["quantity"]) if "under" in statement else None
-        found = {}
-        for key, a in over.items():
-            b = under.get(key) if under is not None else None
-            if under is None:
-                found[key[:2]] = a
-            elif b:
-                difference = statement.get("effect") == "difference"
-                with numpy.errstate(all="ignore"):
-                    low, high = (a.low - b.high, a.high - b.low) if difference else (a.low / b.high, a.high / b.low)
-                if not numpy.isnan(low).any() and not numpy.isnan(high).any():
-                    found[key[:2]] = Case(low, high, statistics.median((a.spread, b.spread)), a.once and b.once)
-        return found
+        if "under" not in statement:
+            return {key[:2]: case for key, case in over.items()}
+        under, out = self.cases(statement["under"], statement["quantity"]), {}
+        for key in (key for key in over if key in under):
+            a, b = over[key], under[key]
+            with numpy.errstate(all="ignore"):
+                low, high = a.low / b.high, a.high / b.low
+            if not numpy.isnan(low).any() and not numpy.isnan(high).any():
+                out[key[:2]] = Case(low, high, statistics.median((a.spread, b.spread)), a.once and b.once)
+        return out
 
 
-def found(statement, values, matrices, widen=1.0):
+def combined(statement, values, matrices, widen=1.0):
     """Found of the values on some matrices. widen: factor of the interval to both sides."""
-    mine = {key: case for key, case in values.items() if key[1] in matrices}
-    open_on_both = {m for (_, m), c in mine.items() if c.low[0] == 0 and math.isinf(c.high[0])}
-    mine = {key: c for key, c in mine.items() if not (c.low[0] == 0 and math.isinf(c.high[0]))}
+    mine = {key: c for key, c in values.items() if key[1] in matrices}
+    ended = {key for key, c in mine.items() if c.low[0] == 0 and math.isinf(c.high[0])}
+    mine = {key: c for key, c in mine.items() if key not in ended}
     hosts, names = ([*dict.fromkeys(key[k] for key in sorted(mine, key=str))] for k in (0, 1))
     if not mine:
-        return Found(left_out=len(open_on_both))
+        return Found(left_out=len({m for _, m in ended}))
     low, high = numpy.full((2, len(hosts), len(names), DRAWS), math.nan)
     for (host, name), case in mine.items():
         low[hosts.index(host), names.index(name)], high[hosts.index(host), names.index(name)] = case.low, case.high
-    of_matrix = numpy.nanmedian(numpy.where(numpy.isinf(high[..., 0]) | (low[..., 0] > 0), low[..., 0], high[..., 0]), axis=0)
-    combine, aggregate = statement.get("combine", "median"), COMBINE[statement.get("combine", "median")]
+    each = {name: statistics.median(c.low[0] or c.high[0] for (_, m), c in mine.items() if m == name) for name in names}
+    combine = statement.get("combine", "median")
     if combine in ("share", "all") and statement["quantity"] != "verified":
         low, high = (numpy.where(numpy.isnan(x), x, x > 1) for x in (low, high))
     draw = numpy.random.default_rng(zlib.crc32(statement["id"].encode()))
     drawn = [draw.integers(k, size=(rules.REPLICATES, k)) for k in (len(hosts), len(names))]
-    (first, lows), (last, highs) = (replicates(x, aggregate, drawn) for x in (low, high))
+    (first, lows), (last, highs) = (replicates(x, COMBINE[combine], drawn) for x in (low, high))
     ends = numpy.array([1 - rules.CONFIDENCE, 1 + rules.CONFIDENCE]) / 2
     once = len(mine) == 1 and all(c.once for c in mine.values()) and statement["quantity"] not in EXACT
     bottom, top = (math.nan, math.nan) if once else (percentile(lows, ends[0]), percentile(highs, ends[1]))
     value = first if first == last or math.isinf(last) else last
     noise = 0 if statement.get("effect", "ratio") != "ratio" else statistics.median(c.spread for c in mine.values())
-    return Found(float(value), bottom / widen, top * widen, len(names), len(set(hosts) - {SIMULATOR}), noise,
-                 (2 if first < value else 1) if last > value else -1 if first < value else 0, len(open_on_both - set(names)),
-                 dict(zip(names, map(float, of_matrix))))
+    bound = (2 if first < value else 1) if last > value else -1 if first < value else 0
+    return Found(float(value), bottom / widen, top * widen, len(names), len(set(hosts) - {SIMULATOR}), noise, bound,
+                 len({m for _, m in ended} - set(names)), each)
 
 
 def pair_factor(statement, values):
     """By how much stand-ins widen an interval: what bcsstk18 and its stand-in differ by, at least rules.PAIR."""
-    each = found(statement, values, {"bcsstk18", records.datasets()["BC"]["stand_in"]}).each.values()
+    each = combined(statement, values, {"bcsstk18", records.datasets()["BC"]["stand_in"]}).each.values()
     return max(rules.PAIR, max(each) / min(each)) if len(each) == 2 and min(each) > 0 else rules.PAIR
 
 
