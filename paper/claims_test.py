@@ -167,7 +167,9 @@ class JudgeTest(unittest.TestCase):
         for ratio, widen in ((8, 4), (3, rules.PAIR)):
             s, = self.judge(pair("bcsstk18", 2) + pair(spec, ratio, spread=0), TWICE)
             self.assertAlmostEqual(s["kinds"]["stand-in"].high, ratio * widen)
-        self.assertEqual(measure.kind_of({"name": spec, "stand_in": False}), "stand-in")
+        for name, stated, kind in ((spec, "generated", "stand-in"), ("bcsstk18", "real", "original"), ("m", "power grid", "power grid")):
+            self.assertEqual(measure.kind_of({"name": name, "stand_in": False, "kind": stated}), kind)
+        self.assertEqual(measure.kind_of({"name": "m", "stand_in": False}), "real")
 
     def test_the_fastest_of_a_setting(self):
         lines = []

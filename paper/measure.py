@@ -108,7 +108,7 @@ def kind_of(matrix):
     """One of rules.KINDS, of the `matrix` of a record."""
     if matrix["stand_in"] or any(matrix["name"] == entry.get("stand_in") for entry in records.datasets().values()):
         return "stand-in"
-    return "original" if canonical(matrix["name"]) == "bcsstk18" else records.kind(matrix)
+    return "original" if canonical(matrix["name"]) == "bcsstk18" else matrix.get("kind") or records.kind(matrix)
 
 
 class Measured:
