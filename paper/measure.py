@@ -122,7 +122,7 @@ class Measured:
             if r["matrix"]["n"] < rules.LEAST_ORDER or "pattern" in r["wants"] or records.is_replaced(r):
                 continue
             self.kinds[canonical(r["matrix"]["name"])] = kind_of(r["matrix"])
-            self.by_variant[r["variant"]].append(r)
+            self.by_variant[r["variant"]].append((r, {k: records.as_text(v) for k, v in records.settings(r).items()}))
 
     def lines(self, side, quantity):
         """{(host, matrix, commit, digest): [value]} of profiles or simulated schedules."""
@@ -146,8 +146,7 @@ class Measured:
         best = side.get("best_of")
         named = {k: records.as_text(v) for k, v in side.items() if k not in ("variant", "best_of")}
         groups, differ = collections.defaultdict(lambda: collections.defaultdict(list)), collections.defaultdict(set)
-        for r in self.by_variant[side["variant"]]:
-            settings = {k: records.as_text(v) for k, v in records.settings(r).items()}
+        for r, settings in self.by_variant[side["variant"]]:
             if r["counting"] != (quantity in COUNTED) and quantity not in EXACT or \
                     any(settings.get(k) != v for k, v in named.items()):
                 continue
