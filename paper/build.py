@@ -120,13 +120,14 @@ class Content:
 
     def call_machines(self):
         """A row for each machine whose records count."""
-        runs = [r for m in self.judge.measured.values() for r in m.runs]
+        judged = [r for m in self.judge.measured.values() for r in m.runs]
         used = [p for entry in (*self.evidence["figures"], *self.evidence["population"]) for p in self.files(entry)]
-        runs += records.read_runs(dict.fromkeys(used))
-        count = collections.Counter(map(machines.key_of, runs))
-        return self.put(("machine", "GPUs", "processor", "hardware threads", "driver", "first record", "runs"), [
+        shown = records.read_runs(dict.fromkeys(used))
+        count, drawn = (collections.Counter(map(machines.key_of, runs)) for runs in (judged, shown))
+        return self.put(("machine", "GPUs", "processor", "hardware threads", "driver", "first record", "runs, questions",
+                         "runs, figures"), [
             (m.host, m.gpu_text() or "none", machines.processor(m.cpu), m.threads_text() or "-", ", ".join(sorted(m.drivers)) or "-",
-             m.first[:10], f"{count[key]:,}") for key, m in machines.machines_of(runs).items()])
+             m.first[:10], f"{count[key]:,}", f"{drawn[key]:,}") for key, m in machines.machines_of(judged + shown).items()])
 
     def sources(self, name):
         """The files that a figure is drawn from, and the files of real matrices that it shows in addition."""

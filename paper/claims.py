@@ -28,7 +28,7 @@ ANSWERS = HERE / "answers.json"
 KEYS = {"id", "says", "where", "item", "paper", "unit", "direction", "effect", "combine", "quantity", "over", "under", "matrix",
         "named", "untested", "records"}
 COLOURS = dict(zip(rules.WORDS, ("32", "33", "31", "2")))  # of a terminal
-WITHOUT = "cannot be tested without the matrix"
+WITHOUT = "the paper's matrix is not here"
 
 
 def checked(s, place):
@@ -85,11 +85,11 @@ class Judge:
         return s | {"word": word, "reason": reason}
 
     def by_kind(self, s, measured):
-        """{kind: Found}; "real" has the original, too."""
+        """{kind: Found}; "real" has the original, too. A statement about bcsstk18 has it and its stand-in alone."""
         values, out = measured.values(s), {}
-        names = {m for _, m in values}
+        names = {m for _, m in values if "matrix" not in s or m in measure.PAIR}
         for kind in rules.KINDS:
-            of = {m for m in names if (k := measured.kinds.get(m, "real")) == kind or (kind, k) == (rules.JUDGED, "original")}
+            of = {m for m in names if (k := measured.kinds.get(m, "real")) == kind or (kind, k) == (rules.JUDGED, "original") and "matrix" not in s}
             widen = 1 + rules.SIMULATED if s["quantity"] == "simulated" else 1
             if kind == "stand-in" and s.get("effect", "ratio") in ("ratio", "size"):
                 widen *= measure.pair_factor(s, values)

@@ -157,7 +157,7 @@ class JudgeTest(unittest.TestCase):
         stand_in = pair("BB", 2, stand_in=True) + pair("EP", 2, stand_in=True)
         s, t = self.judge(stand_in + pair("bcsstk18", 2), TWICE | {"named": ["BB"]}, TWICE | {"matrix": "bcsstk18"})
         self.assertEqual((s["word"], s["reason"]), (rules.UNTESTED, claims.WITHOUT))
-        self.assertEqual(t["word"], rules.SIZE)
+        self.assertEqual((t["word"], list(t["kinds"])), (rules.SIZE, ["original"]))
         made = s["kinds"]["stand-in"]
         self.assertLess(made.low, 2 / 2.2)
         self.assertGreater(made.high, 2 * 2.2)

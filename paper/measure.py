@@ -52,6 +52,7 @@ COUNTED = ("page_faults", "queue_average", "queue_peak", "frontier_rank", "front
 EXACT = ("verified", "fill", "fill_ratio")  # no repetition changes them
 OF_LINES = ("profile", "simulated")  # quantities of other lines: profile:NAME, simulated
 SIMULATOR = "simulator"  # in the place of a host
+PAIR = "bcsstk18", records.datasets()["BC"]["stand_in"]  # the only original and its stand-in
 
 
 def frontier(run):
@@ -225,7 +226,7 @@ def combined(statement, values, matrices, widen=1.0):
 
 def pair_factor(statement, values):
     """By how much stand-ins widen an interval: what bcsstk18 and its stand-in differ by, at least rules.PAIR."""
-    each = combined(statement, values, {"bcsstk18", records.datasets()["BC"]["stand_in"]}).each.values()
+    each = combined(statement, values, PAIR).each.values()
     return max(rules.PAIR, max(each) / min(each)) if len(each) == 2 and min(each) > 0 else rules.PAIR
 
 
