@@ -120,7 +120,7 @@ def case_rows(runs):
         settings = records.settings(r)
         named = ", ".join(f"{k}={records.as_text(settings[k])}" for k in differ[r["variant"]] if k in settings)
         m = r["matrix"]
-        rows.append((r["experiment"], m["name"] + ("*" if m["stand_in"] else ""), str(m["n"]), r["variant"], named,
+        rows.append((r["experiment"], m["name"] + ("*" if m["stand_in"] else ""), f"{m['n']:,}", r["variant"], named,
                      milliseconds(r), str(r["result"].get("fill", "")), r["status"], r["reason"]))
     return rows
 
