@@ -6,7 +6,7 @@ answers of claims.py.
 
 Judges the questions (claims.json), draws the figures, then writes report.html, which needs no other file, report.tex and, where
 latexmk is, report.pdf, by the templates report.html.j2 and report.tex.j2. report.md has headings, paragraphs, lists, tables,
-**bold**, `code`, figures of plots/ as ![CAPTION](NAME), and these calls:
+**bold**, `code`, figures of plots/ as ![CAPTION](NAME), the script's description if there is no caption, and these calls:
 
   {{ rows("NAME") }}      how many rows a table of numbers, or of a figure's points, has; {{ rows("NAME", "COLUMN", X) }}: of
                           them with a number of at most X in a column
@@ -75,7 +75,7 @@ class Content:
     def __init__(self, judge, figures):
         self.judge, self.figures = judge, figures
         self.evidence = records.read_toml(HERE / "evidence.toml")
-        self.absent = {}  # figures that records have nothing for, with the reason
+        self.absent, self.captions = {}, {}  # figures that records have nothing for, with the reason; descriptions of the others
         self.blocks = []
 
     def calls(self):
@@ -149,7 +149,7 @@ class Content:
             raise Fault(f"there is no plots/{name}.py")
         try:
             files, real = self.sources(name)
-            style.draw_figure(name, files, self.figures, real)
+            self.captions[name] = style.draw_figure(name, files, self.figures, real)
         except records.Absent as e:
             self.absent[name] = str(e).replace(f"{ROOT}/", "")
         except records.Refused as e:
@@ -330,6 +330,8 @@ def build(judge, out):
         say(f"figure {name}")
         content.draw(name)
     parts = blocks(filled("report.md", content.calls()), content.blocks, content.absent)
+    for b in (b for b in parts if b["kind"] == "figure"):
+        b["caption"] = b["caption"] or content.captions[b["name"]]
     images = {b["name"]: data_uri(out / f"{b['name']}.png") for b in parts if b["kind"] == "figure"}
     for env, template in ((html_environment(), "report.html.j2"), (latex_environment(), "report.tex.j2")):
         page = env.get_template(template).render(title=parts[0]["text"], blocks=parts, images=images)

@@ -376,7 +376,7 @@ def figures_page(out, chosen):
             say(f"figure {name}")
             with contextlib.redirect_stderr(io.StringIO()):  # names of files in a folder that is still to be renamed
                 content.draw(name)
-        item = {"name": name, "caption": caption, "claims": rest.pop(name, []), "absent": content.absent.get(name, ""),
+        item = {"name": name, "caption": caption or content.captions.get(name, ""), "claims": rest.pop(name, []), "absent": content.absent.get(name, ""),
                 "size": None}
         if drawn and not item["absent"]:
             item["size"] = png_size(out / f"{name}.png")
