@@ -441,7 +441,7 @@ class Built(unittest.TestCase):
     @unittest.skipUnless(CHROMIUM, "no Chromium: nothing was tested in a browser")
     def test_pages_in_a_browser(self):
         """A copy of each page with a script that uses its controls as a reader would, on a phone."""
-        for page in ("index.html", "matrices.html", "matrix/bcsstk18.html", "matrix/audikw_1.html", "growth.html", "figures.html",
+        for page in ("index.html", "matrices.html", "matrix/bcsstk18.html", "matrix/wang3.html", "growth.html", "figures.html",
                      "made.html"):
             with self.subTest(page), tempfile.TemporaryDirectory() as profile:
                 copy = self.out / page.replace(".html", "_test.html")
