@@ -119,6 +119,10 @@ class JudgeTest(unittest.TestCase):
         self.assertTrue(1.98 < real.low < real.value < real.high < 2.4)
         self.assertEqual({k: f.n for k, f in s["kinds"].items()}, {"original": 1, "real": 13, "generated": 1})
 
+    def test_times_without_digests(self):
+        r = run("m", "x", 1, 2, 4) | {"phases_s": {"compact": 1.5}}
+        self.assertEqual(measure.FORMULAS["bare"](r), [0.25, 0.5, 1])
+
     def test_hosts_that_disagree_widen(self):
         agreeing = [r for k in range(12) for h in "ab" for r in pair(f"m{k}", 2, host=h)]
         differing = [r for k in range(12) for h, ratio in (("a", 1.5), ("b", 3)) for r in pair(f"m{k}", ratio, host=h)]
