@@ -7,6 +7,7 @@ of each case. A run that passed its time limit counts with its limit, and makes 
 """
 
 import dataclasses
+import functools
 import statistics
 import zlib
 
@@ -86,18 +87,36 @@ class Quantity:
         return (float(NUMBERS[how](values[:, 0])), interval(numpy.append(numpy.nan, again)), bounds.pop() if len(bounds) == 1 else 0, count)
 
 
+def of_samples(samples, name):
+    """Value of the samples of one case."""
+    return Value(replicates(tuple(samples), name), "", 1)
+
+
+def at_least(number):
+    """Value of a run that was ended after `number` seconds."""
+    return Value(numpy.full(1 + REPLICATES, float(number)), "", 1, 1)
+
+
+def over(a, b):
+    """Value of a over b; None if their bounds say nothing together."""
+    bounds = {a.bound, -b.bound} - {0}
+    return Value(a.values / b.values, a.kind, a.hosts, *bounds) if len(bounds) < 2 else None
+
+
 def interval(values):
     """(low, high) of 95 % of the replicates; None if they are all alike."""
     low, high = numpy.percentile(values[1:], (2.5, 97.5))
     return (float(low), float(high)) if low < high else None
 
 
+@functools.lru_cache(maxsize=None)
 def replicates(samples, name):
     """The lower median and what it would be, had the samples been drawn again; alike for the same name."""
     values = numpy.full(1 + REPLICATES, float(statistics.median_low(samples)))
     if len(samples) >= LEAST:
         draw = numpy.random.default_rng(zlib.crc32(name.encode()))
         values[1:] = numpy.sort(draw.choice(samples, (REPLICATES, len(samples))), axis=1)[:, (len(samples) - 1) // 2]
+    values.flags.writeable = False
     return values
 
 
@@ -155,7 +174,7 @@ class Table:
         if len(several) > 1 and not case.fewest:
             names = sorted({k for pairs in zip(*several) for k, _ in pairs if len(set(pairs)) > 1})
             raise records.Refused(f"{runs[-1].place}: runs of {case.variant} on {key[0]} differ in {', '.join(names)}: name it")
-        return [replicates(numbers, f"{key[0]} {case.variant} {setting}") for setting, those in several.items()
+        return [replicates(tuple(numbers), f"{key[0]} {case.variant} {setting}") for setting, those in several.items()
                 if (numbers := case.numbers(those))]
 
     def quantity(self, function, *cases):
@@ -196,7 +215,7 @@ class Table:
         for line in self.profiles:
             if line["variant"] == variant and line.get("complete") and key in line:
                 found.setdefault(line["matrix"], {}).setdefault(records.machine(line) if "host" in line else "", []).append(line[key])
-        return Quantity({m: Value(over_hosts({h: replicates(x, m) for h, x in hosts.items()}), self.kind(m), len(hosts))
+        return Quantity({m: Value(over_hosts({h: replicates(tuple(x), m) for h, x in hosts.items()}), self.kind(m), len(hosts))
                          for m, hosts in found.items()})
 
     def origin(self):
