@@ -98,8 +98,8 @@ class ReportTest(unittest.TestCase):
         content = build.Content(claims.Board(item="worked_example"), self.out)
         for text, mention in (('{{ value("no.such") }}', "no claim 'no.such'"), ('{{ number("no") }}', "no number 'no'"),
                               ('{{ claims("no") }}', "no claims of 'no'"), ('{{ table("no") }}', "no table 'no'"),
-                              ('{{ table("peers", "no") }}', "peers does not have all"), ("{{ no_such() }}", "'no_such'"),
-                              ('{{ rows("peers", "no", 1) }}', "no column 'no'"), ("{{ value( }}", "unexpected"),
+                              ('{{ table("supplement_numeric", "no") }}', "supplement_numeric does not have all"), ("{{ no_such() }}", "'no_such'"),
+                              ('{{ rows("supplement_numeric", "no", 1) }}', "no column 'no'"), ("{{ value( }}", "unexpected"),
                               ("{{ value() }}", "value")):
             with self.subTest(text), tempfile.TemporaryDirectory() as folder:
                 (Path(folder) / "bad.md").write_text("# a\n\n" + text + "\n")

@@ -119,6 +119,12 @@ def without_mathtext(figure):
                     put(Literal(get()))
 
 
+def row_of_axes(columns=1, height=2.9, width=6.6):
+    """(figure, axes) in one row."""
+    fig, axes = plt.subplots(1, columns, figsize=(width, height), squeeze=False, layout="constrained")
+    return fig, axes[0]
+
+
 def caption(figure, lines, width=110):
     """Small lines under a figure: what it leaves out."""
     if lines:

@@ -1,7 +1,5 @@
 """Figures by kind of matrix: a dot for each matrix, real kinds first; colours that colour-blind readers tell apart."""
 
-import math
-
 import numpy
 from matplotlib import ticker
 
@@ -15,6 +13,7 @@ from style import plt
 LOOKS = dict(zip(records.KINDS, (("#000000", "D"), ("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "^"), ("#cc79a7", "v"),
                                  ("#8c8c8c", "o"))))
 HEADER = ("panel", "kind", "matrix", "hosts", "value", "low", "high", "bound")
+FEWEST = 3  # matrices of a panel
 SIGN = {1: "≥ ", -1: "≤ ", 0: ""}
 
 
@@ -26,6 +25,11 @@ def look(kind, size=4):
     """Keywords of plot() for dots of a kind."""
     return {"marker": LOOKS[kind][1], "color": LOOKS[kind][0], "markerfacecolor": face(kind), "linestyle": "none",
             "markersize": size, "markeredgewidth": 0.9}
+
+
+def digits(value):
+    """Three digits, of a small number two."""
+    return (style.short(value) if abs(value) >= 100 else f"{value:#.2g}" if abs(value) < 0.1 else f"{value:#.3g}").replace("-", "−")
 
 
 def panels(count, height=2.3):
@@ -50,7 +54,7 @@ def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True
         each = quantity.of_kind(kind)
         swarm(axis, x - 0.12, kind, each)
         number, between, bound, count = means[kind]
-        aggregate(axis, x + 0.28, kind, number, between, f"{SIGN[bound]}{dots.shown(number)}")
+        aggregate(axis, x + 0.28, kind, number, between, SIGN[bound] + digits(number))
         ticks.append(f"{kind}\nn = {count}")
         rows += [row(title, kind, m, v.hosts, v.number, v.interval(), v.bound) for m, v in each.items()]
         rows.append(row(title, kind, how, max(v.hosts for v in each.values()), number, between, bound))
@@ -82,7 +86,8 @@ def scale(axis, values, log, limits):
     if limits:
         axis.set_ylim(*limits)
         return
-    least, most = min(values), max(values)
+    values = [v for v in values if v > 0] if log else values
+    least, most = min(values, default=1), max(values, default=1)
     if log:
         axis.set_yscale("log")
         room = 1.25 * (most / least) ** 0.04
@@ -111,7 +116,7 @@ def swarm(axis, x, kind, each, wide=0.26, step=0.05):
                   ({"marker": "^" if v.bound > 0 else "v"} if v.bound else {}))
     for count, edge in ((sum(v.number > high for v in each.values()), 1), (sum(v.number < low for v in each.values()), 0)):
         if count:
-            axis.annotate(f"{count} {'▴' if edge else '▾'}", (x, edge), xycoords=axis.get_xaxis_transform(), fontsize=dots.TEXT,
+            axis.annotate(f"{count} {'▴' if edge else '▾'}", (x - 0.36, edge), xycoords=axis.get_xaxis_transform(), fontsize=dots.TEXT,
                           color=LOOKS[kind][0], ha="center", va="top" if edge else "bottom", gid="beyond", annotation_clip=False)
 
 
@@ -123,22 +128,24 @@ def aggregate(axis, x, kind, number, between, text):
     inside = min(max(number, low), high)
     axis.plot([x], [inside], **look(kind, 6.5) | {"marker": "d", "gid": "mean"})
     axis.annotate(text, (x, inside), xytext=(5, 0), textcoords="offset points", fontsize=dots.TEXT + 0.5, color=LOOKS[kind][0],
-                  va="center", annotation_clip=False)
+                  va="center", annotation_clip=False, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85})
 
 
 def save(fig, args, name, table, rows, how="geometric mean", more=()):
     """Writes the figure with a caption that says what dots are and what the records are."""
-    unverified = [f"Left out: {table.unverified} runs that were not verified."] if table.unverified else []
+    unverified = [f"Runs left out because nothing verified them: {table.unverified}."] if table.unverified else []
     said = f"A dot is one matrix (median of hosts; a triangle is a bound, hollow: stand-in), a large mark the {how} with its 95 % interval."
     style.caption(fig, [f"{said} Records: {table.origin()}." if table.origin() else said, *more, *unverified])
     style.save(fig, args.out, name, HEADER, rows)
 
 
 def figure(args, name, parts, how="geometric mean", **options):
-    """A figure of panels below each other. parts(table): [(quantity, title, label, the paper's values)]; those without records
-    are left out, and Absent if none has records."""
+    """A figure of panels below each other. parts(table): [(quantity, title, label, the paper's values)]; those on fewer than FEWEST
+    matrices are left out if another panel has more, and Absent if there is none."""
     table = ratios.Table(args)
-    drawn = [part for part in parts(table) if part[0].each]
+    found = list(parts(table))
+    least = min(FEWEST, max(len(part[0].each) for part in found)) or 1
+    drawn = [part for part in found if len(part[0].each) >= least]
     if not drawn:
         raise records.Absent(f"{records.named(args.records)}: no records for it")
     fig, axes = panels(len(drawn))
