@@ -7,6 +7,9 @@ import records_ratios as ratios
 import style
 import style_kinds as kinds
 
+ANSWER = ("Here auxiliary structures take {before: six arrays of |V| #C entries} times the memory of a real matrix, and "
+          "{after: as allocated} times after optimization")
+
 
 def over_matrix(part, key):
     """A size that a run planned or allocated over that of its matrix."""
@@ -20,7 +23,7 @@ def parts(table):
 
 
 def draw(args):
-    kinds.figure(args, "fig05_memory", parts, line=None)
+    kinds.figure(args, "fig05_memory", parts, answer=ANSWER, line=None)
 
 
 if __name__ == "__main__":

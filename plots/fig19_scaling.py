@@ -9,6 +9,9 @@ from fig12_superlu import distributed
 
 SPEEDUPS = {"AU": 31, "DI": 24.9, "PR": 21.5, "HM": 16.1}  # the paper's, 6 to 264 GPUs
 
+ANSWER = ("On real matrices the efficiency is {4 GPUs of one host, measured} % on four GPUs of one host; simulated, it is "
+          "{36 GPUs over six, simulated} % on 36 GPUs and {264 GPUs over six, simulated} % on 264, compared with six")
+
 
 def parts(table):
     for gpus in (2, 4):
@@ -22,7 +25,7 @@ def parts(table):
 
 
 def draw(args):
-    kinds.figure(args, "fig19_scaling", parts, line=100, log=False, limits=(0, 120))
+    kinds.figure(args, "fig19_scaling", parts, answer=ANSWER, line=100, log=False, limits=(0, 120))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Figures by kind of matrix: a dot for each matrix, real kinds first; colours that colour-blind readers tell apart."""
 
+import re
+
 import numpy
 from matplotlib import ticker
 
@@ -14,6 +16,7 @@ LOOKS = dict(zip(records.KINDS, (("#000000", "D"), ("#0072b2", "o"), ("#d55e00",
                                  ("#8c8c8c", "o"))))
 HEADER = ("panel", "kind", "matrix", "hosts", "value", "low", "high", "bound")
 FEWEST = 3  # matrices of a panel
+ALL_REAL = "all real"  # an aggregate over records.REAL
 SIGN = {1: "≥ ", -1: "≤ ", 0: ""}
 
 
@@ -58,6 +61,9 @@ def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True
         ticks.append(f"{kind}\nn = {count}")
         rows += [row(title, kind, m, v.hosts, v.number, v.interval(), v.bound) for m, v in each.items()]
         rows.append(row(title, kind, how, max(v.hosts for v in each.values()), number, between, bound))
+    if real := quantity.over(records.REAL, how):
+        rows.append(row(title, ALL_REAL, how, max(v.hosts for v in quantity.each.values() if v.kind in records.REAL), *real[:3]))
+    rows += [(title, "the paper", text, "", f"{value:.6g}", "", "", "") for value, text in paper if text]
     low, high = axis.get_ylim()
     for value, text in paper:
         inside = min(max(value, low), high)
@@ -131,15 +137,47 @@ def aggregate(axis, x, kind, number, between, text):
                   va="center", annotation_clip=False, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85})
 
 
-def save(fig, args, name, table, rows, how="geometric mean", more=()):
-    """Writes the figure with a caption that says what dots are and what the records are."""
+def of_cell(cell):
+    """"12.6 (11.0 to 14.5)" of an aggregate, a row of the CSV."""
+    number, low, high, bound = cell[4:]
+    sign = {"at least": SIGN[1], "at most": SIGN[-1], "": ""}[bound]
+    return f"{sign}{digits(float(number))}" + (f" ({digits(float(low))} to {digits(float(high))})" if low else "")
+
+
+def markdown(rows, how):
+    """Table of the aggregates of rows of the CSV: a line for each panel, a column for each kind."""
+    found = {(r[0], r[1]): r for r in rows if r[2] == how}
+    titles = list(dict.fromkeys(title for title, _ in found))
+    kinds = [k for k in (ALL_REAL, *records.KINDS[len(records.REAL):]) if any((t, k) in found for t in titles)]
+    of_paper = {t: "; ".join(r[2] for r in rows if r[0] == t and r[1] == "the paper").replace("\n", " ") for t in titles}
+    lines = [(how, "the paper", *(k.replace(ALL_REAL, "real") for k in kinds)), ("---",) * (2 + len(kinds))]
+    lines += [(t, of_paper[t], *(of_cell(found[t, k]) if (t, k) in found else "" for k in kinds)) for t in titles]
+    counts = {k: [len({r[2] for r in rows if r[0] == t and r[1] in (records.REAL if k == ALL_REAL else (k,)) and r[2] != how}) for t in titles]
+              for k in kinds}
+    spans = [f"{min(c)} to {max(c)}" if min(c) < max(c) else str(max(c)) for c in counts.values()]
+    return ["| " + " | ".join(line) + " |" for line in [*lines, ("number of matrices", "", *spans)]]
+
+
+def block(table, rows, how, answer):
+    """What a README of an experiment says from the records: `answer` with the aggregate over real matrices in place of a panel's
+    {title}, and the table."""
+    for title, text in {r[0]: of_cell(r) for r in rows if r[1] == ALL_REAL and r[2] == how}.items():
+        answer = answer.replace("{" + title + "}", text)
+    answered = [f"**Answer.** {re.sub('{.*?}', '(not measured)', answer)}.", ""] if answer else []
+    return [*answered, *markdown(rows, how), "",
+            f"Intervals of 95 % draw hosts first, then matrices, then runs. Records: {table.origin() or 'simulated'}."]
+
+
+def save(fig, args, name, table, rows, how="geometric mean", more=(), answer=""):
+    """Writes the figure with a caption that says what dots are and what the records are, and its numbers as NAME.md."""
     unverified = [f"Runs left out because nothing verified them: {table.unverified}."] if table.unverified else []
     said = f"A dot is one matrix (median of hosts; a triangle is a bound, hollow: stand-in), a large mark the {how} with its 95 % interval."
     style.caption(fig, [f"{said} Records: {table.origin()}." if table.origin() else said, *more, *unverified])
     style.save(fig, args.out, name, HEADER, rows)
+    (args.out / f"{name}.md").write_text("\n".join(block(table, rows, how, answer)) + "\n", encoding="utf-8")
 
 
-def figure(args, name, parts, how="geometric mean", **options):
+def figure(args, name, parts, how="geometric mean", answer="", **options):
     """A figure of panels below each other. parts(table): [(quantity, title, label, the paper's values)]; those on fewer than FEWEST
     matrices are left out if another panel has more, and Absent if there is none."""
     table = ratios.Table(args)
@@ -152,4 +190,4 @@ def figure(args, name, parts, how="geometric mean", **options):
     rows = []
     for axis, (quantity, *rest) in zip(axes, drawn):
         rows += panel(axis, quantity, *rest, how=how, **options)
-    save(fig, args, name, table, rows, how)
+    save(fig, args, name, table, rows, how, answer=answer)

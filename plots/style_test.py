@@ -31,6 +31,7 @@ except ImportError as e:
 import records
 import records_example as example
 import records_readme
+import records_readmes
 
 style.FORMATS = ("png",)
 WORDS = dict(zip("123456789", "one two three four five six seven eight nine".split()))
@@ -62,9 +63,9 @@ class FigureTest(unittest.TestCase):
             code, err = self.draw(record())
         self.assertEqual(code, 0, err)
         names = sorted(p.suffix for p in (self.folder / "out").iterdir())
-        self.assertEqual(names, [".csv", ".pdf", ".png"])
+        self.assertEqual(names, [".csv", ".md", ".pdf", ".png"])
         rows = (self.folder / "out" / "fig04_frontier_size.csv").read_text().splitlines()
-        self.assertEqual(len(rows), 1 + 4 + 2 * 2)
+        self.assertEqual(len(rows), 1 + 4 + 2 * 3 + 2, "sources, two panels of a value with two aggregates, two values of the paper")
         self.assertEqual(rows[3].split(",")[:5], ["sources", "", "bcsstk18", "2", "2.5"])
 
     def test_leaves_unverified_runs_out_unless_told(self):
@@ -150,9 +151,11 @@ class Kinds(unittest.TestCase):
     def test_real_kinds_lead_and_stand_ins_are_hollow(self):
         rows, axes = self.draw("fig10_fill2", *self.pair("rma10"), *self.pair(), *self.pair(self.real("a"), (2, 2, 2)),
                                *self.pair(self.real("b"), (4, 4, 4)))
-        self.assertEqual([(r["kind"], r["matrix"], float(r["value"])) for r in rows],
+        self.assertEqual([(r["kind"], r["matrix"], float(r["value"])) for r in rows
+                          if r["kind"] != "the paper"],
                          [("original", "bcsstk18", 6.25), ("original", "mean", 6.25), ("real", "a", 1.75), ("real", "b", 3.75),
-                          ("real", "mean", 2.75), ("stand-in", "rma10", 6.25), ("stand-in", "mean", 6.25)])
+                          ("real", "mean", 2.75), ("stand-in", "rma10", 6.25), ("stand-in", "mean", 6.25),
+                          ("all real", "mean", 3.91667)])
         self.assertEqual((float(rows[0]["low"]), float(rows[0]["high"])), (5.75, 6.75))
         self.assertEqual([m.get_markerfacecolor() for m in self.marks(axes, "mean")], ["#000000", "#0072b2", "white"])
         self.assertEqual([t.get_text() for t in axes[0].get_xticklabels()], ["the paper", "original\nn = 1", "real\nn = 2", "stand-in\nn = 1"])
@@ -189,7 +192,7 @@ class Kinds(unittest.TestCase):
         profiles = [{"matrix": m, "variant": "gpu_maxid", "dram_gb_per_s": 9, "copy_gb_per_s": 40, "dram_percent": d, "complete": c}
                     for m, d, c in (("BC", 0.5, True), ("EP", 2, False))]
         rows, _ = self.draw("fig13_throughput", *profiles)
-        self.assertEqual([(r["panel"], r["value"]) for r in rows if r["matrix"] != "mean"],
+        self.assertEqual([(r["panel"], r["value"]) for r in rows if r["kind"] == "original" and r["matrix"] != "mean"],
                          [("DRAM, GB/s", "9"), ("DRAM, percent of its peak", "0.5")])
         with self.assertRaisesRegex(records.Absent, "no complete profiles"):
             self.draw("fig13_throughput", profiles[1])
@@ -262,6 +265,16 @@ class CommittedRecords(unittest.TestCase):
         self.assertEqual([x for x in number.findall(prose) if x not in known], [])
         said = re.search(r"On (\w+) of the smallest matrices `symbfact` is faster", " ".join(prose.split()))
         self.assertIn(said and said[1], (beside["slower"], WORDS.get(beside["slower"])))
+
+    def test_the_readmes_of_the_papers_figures_are_those_of_the_records(self):
+        self.assertGreater(len(records_readmes.names()), 15)
+        for name in records_readmes.names():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+                try:
+                    text = records_readmes.readme(name, Path(folder))
+                except records.Absent:
+                    continue
+                self.assertEqual((records_readmes.EXPERIMENTS / name / "README.md").read_text(), text)
 
     def test_a_headline_needs_several_inputs(self):
         def lines(matrices):

@@ -6,6 +6,8 @@ import records_ratios as ratios
 import style
 import style_kinds as kinds
 
+ANSWER = ("On real matrices {average} % of the queues are used on average, and {peak} % at the peak")
+
 
 def counted(numbers):
     """A quantity of the counters of a run, in percent of the queues' |V| #C entries."""
@@ -21,7 +23,7 @@ def parts(table):
 
 
 def draw(args):
-    kinds.figure(args, "table3_queues", parts, "median", line=None)
+    kinds.figure(args, "table3_queues", parts, "median", answer=ANSWER, line=None)
 
 
 if __name__ == "__main__":
