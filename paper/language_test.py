@@ -183,7 +183,7 @@ class Language(ClaimsTest):
                                (f"result(supernodes, {v})", None), (f"counter(levels, {v})", 3),
                                (f"series_max(frontier_size, {v})", 6), (f"series_min(frontier_size, {v})", 1),
                                (f"series_rank(frontier_size, {v})", 1), (f"series_rank(nothing, {v})", None),
-                               ("matrix(n)", 10), ("matrix(paper.fill_ratio)", 6.52), ("matrix(paper.nothing)", None),
+                               ("matrix(n)", 11948), ("matrix(paper.fill_ratio)", 6.52), ("matrix(paper.nothing)", None),
                                ("profile(l2_gb_per_s, gpu_maxid)", 2.5), ("profile(l2_gb_per_s, gpu_fill2)", None)):
             with self.subTest(leaf):
                 found = language.Expression(f"at(BC, {leaf})", {}, {"all": ["BC", "TT"]}).evaluate(m).value

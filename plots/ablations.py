@@ -55,9 +55,13 @@ def draw(args):
                 number, between, bound, count = quantity.over((kind,))
                 if between:
                     axis.plot(between, [y, y], color=kinds.LOOKS[kind][0], linewidth=1.4, gid="interval")
-                axis.plot([number], [y], **kinds.look(kind, 5) | {"marker": "d", "gid": "mean", "markeredgecolor": "white" if kind != "stand-in" else None})
+                edge = {} if kind == "stand-in" else {"markeredgecolor": "white"}
+                axis.plot([number], [y], **kinds.look(kind, 5) | {"marker": "d", "gid": "mean"} | edge)
                 rows.append(kinds.row(label, kind, "geometric mean", max(v.hosts for v in each.values()), number, between, bound))
         real = quantity.over(records.REAL)
+        if real:
+            hosts = max(v.hosts for v in quantity.each.values() if v.kind in records.REAL)
+            rows.append(kinds.row(label, kinds.ALL_REAL, "geometric mean", hosts, *real[:3]))
         text = f"{kinds.SIGN[real[2]]}{kinds.digits(real[0])} ({real[3]})" if real else "none"
         axis.annotate(text, (1.01, r * ROW), xycoords=axis.get_yaxis_transform(), fontsize=dots.TEXT, va="center", annotation_clip=False)
     axis.set_ylim(len(found) - 0.5, -0.5)

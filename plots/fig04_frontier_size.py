@@ -40,8 +40,9 @@ def sources(axis, run):
     half = max(1, round(len(sizes) * WINDOW_SHARE / 2))
     axis.plot(range(len(sizes)), sizes, color="#8fb8d6", rasterized=True, marker=".", markersize=1.6, linestyle="none")
     axis.plot(range(len(sizes)), moving_average(sizes, half), color="black")
-    axis.set_title(f"{style.matrix_label(run)}, {run['ordering']['col'].upper()} order: line, mean of {2 * half + 1:,} neighbours", loc="left",
-                   fontsize=8.5)
+    at_once = f"{run['options'].get('concurrent_sources') or 'all'}"
+    axis.set_title(f"{name}, {run['ordering']['col'].upper()} order, #C = {at_once}; line: mean of {2 * half + 1:,} neighbours",
+                   loc="left", fontsize=8.5)
     axis.set_xlabel("source ID", fontsize=8)
     axis.set_ylabel("frontier size", fontsize=8)
     axis.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
@@ -66,7 +67,7 @@ def draw(args):
         rows += kinds.panel(axes[-2], rank, "rank correlation of frontier size and source", "correlation", how="median", log=False, line=0)
         rows += kinds.panel(axes[-1], spread, "largest over smallest source", "ratio", ((1265, "BC 1,265"), (6230, "TT 6,230")), "median",
                             line=None)
-    kinds.save(fig, args, NAME, table, rows, "median", answer=ANSWER)
+    kinds.save(fig, args, NAME, table, rows, answer=ANSWER)
 
 
 if __name__ == "__main__":

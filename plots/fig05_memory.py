@@ -13,7 +13,8 @@ ANSWER = ("Here auxiliary structures take {before: six arrays of |V| #C entries}
 
 def over_matrix(part, key):
     """A size that a run planned or allocated over that of its matrix."""
-    return ratios.case("gpu_maxid", lambda r: r["mem"][part][key] / r["mem"]["device"]["matrix"], concurrent_sources=1024, memory_budget_mb=0)
+    return ratios.case("gpu_maxid", lambda r: r["mem"][part][key] / r["mem"]["device"]["matrix"], concurrent_sources=1024,
+                       memory_budget_mb=0)
 
 
 def parts(table):

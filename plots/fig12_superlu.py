@@ -18,7 +18,7 @@ ANSWER = ("On real matrices `gpu_maxid` on one GPU takes {gpu_maxid, one GPU} ti
 
 def distributed(gpus, schedule="intra_node", chunk_size=128):
     """mpi_maxid in one process."""
-    return ratios.case("mpi_maxid", "time", ranks=1, sharing="peer", concurrent_sources=0, gpus_per_rank=gpus, schedule=schedule,
+    return ratios.case("mpi_maxid", ranks=1, sharing="peer", concurrent_sources=0, gpus_per_rank=gpus, schedule=schedule,
                        chunk_size=chunk_size)
 
 

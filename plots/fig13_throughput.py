@@ -26,7 +26,7 @@ def draw(args):
     rows = []
     for axis, (quantity, *rest) in zip(axes, panels):
         rows += kinds.panel(axis, quantity, *rest, how="mean", line=None)
-    kinds.save(fig, args, "fig13_throughput", table, rows, "mean",
+    kinds.save(fig, args, "fig13_throughput", table, rows,
                [f"A copy on the same GPU moves {copy:,.0f} GB/s. The paper: 43 % of the {V100} GB/s of a V100."], ANSWER)
 
 

@@ -25,7 +25,7 @@ def parts(table):
 
 
 def draw(args):
-    kinds.figure(args, "fig19_scaling", parts, answer=ANSWER, line=100, log=False, limits=(0, 120))
+    kinds.figure(args, "fig19_scaling", parts, "median", answer=ANSWER, line=100, log=False, limits=(0, 120))
 
 
 if __name__ == "__main__":

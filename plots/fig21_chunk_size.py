@@ -20,8 +20,8 @@ def parts(table):
         several = {gpus: table.ratio(distributed(gpus, chunk_size=size), distributed(gpus, chunk_size=64)) for gpus in (4, 2)}
         gpus = max(several, key=lambda g: len(several[g].each))
         yield several[gpus], f"chunks of {size} rows, {gpus} GPUs, measured", "time over chunks of 64"
-        found = table.simulated(operator.truediv, *({"gpus": 36, "gpus_per_node": 6, "schedule": "intra_node", "chunk_size": s} for s in (size, 64)))
-        yield found, f"chunks of {size} rows, 36 GPUs, simulated", "time over chunks of 64", paper
+        cases = ({"gpus": 36, "gpus_per_node": 6, "schedule": "intra_node", "chunk_size": s} for s in (size, 64))
+        yield table.simulated(operator.truediv, *cases), f"chunks of {size} rows, 36 GPUs, simulated", "time over chunks of 64", paper
 
 
 def draw(args):

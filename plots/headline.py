@@ -22,9 +22,8 @@ FOLDER = records.ROOT / "experiments" / "records"
 COMMITTED = sorted(FOLDER.glob("2026-11-27_h200_judgement_*")) or [FOLDER / "2026-11-27_h200_new_patterns"]
 BASE = ratios.case("peer_superlu_dist", "time")
 SERIES = {"gpu_bitmap_panels": ("one GPU", ratios.case("gpu_bitmap_panels")),
-          "cpu_bitmap_panels": ("one core", ratios.case("cpu_bitmap_panels", threads=1))}
+          "cpu_bitmap_panels": ("one core", ratios.case("cpu_bitmap_panels", "time", threads=1))}
 FEWEST = 3  # inputs of a mean, of a median, and of a figure
-SMALLEST = 100  # rows; the times of smaller examples are those of a call
 LARGE = 10000  # rows
 HEADER = ("variant", "kind", "matrix", "n", "nnz_lu", "hosts", "times_symbfact", "low", "high")
 MEANS = ("variant", "group", "inputs", "geometric mean", "low", "high", "median", "least", "most")
@@ -35,7 +34,7 @@ class Inputs(ratios.Table):
 
     def __init__(self, args):
         super().__init__(args)
-        self.runs = [r for r in self.runs if r["matrix"]["n"] >= SMALLEST and r.get("trials", {}).get("sampling") in (None, "new_pattern")]
+        self.runs = [r for r in self.runs if r.get("trials", {}).get("sampling") in (None, "new_pattern")]
         self.size = {r["matrix"]["name"]: r["result"]["nnz_l"] + r["result"]["nnz_u"] for r in self.runs if r["status"] == "pass"}
 
     def speeds(self, case, base=BASE):
@@ -101,8 +100,8 @@ def draw(args):
             numbers = [v.number for v in group.each.values()]
             if len(numbers) >= FEWEST:
                 number, between, *_ = group.over(records.KINDS)
-                means.append((variant, name, len(numbers), *(f"{x:.3g}" for x in (number, *(between or (number, number)), statistics.median(numbers),
-                                                                                  min(numbers), max(numbers)))))
+                of_all = number, *(between or (number, number)), statistics.median(numbers), min(numbers), max(numbers)
+                means.append((variant, name, len(numbers), *(f"{x:.3g}" for x in of_all)))
     axes[-1, 0].set_xlabel("entries of L+U")
     fig.supylabel("times as fast as SuperLU_DIST's symbfact on one core", fontsize=9)
     first = next(iter(found.values()))

@@ -17,6 +17,7 @@ import records
 
 REPLICATES = 999
 LEAST = 3  # samples of a case that are drawn again
+LEAST_ROWS = 1000  # of a matrix; times of smaller ones are those of launches and calls
 NUMBERS = {"mean": numpy.mean, "median": numpy.median, "geometric mean": lambda x, axis=None: numpy.exp(numpy.mean(numpy.log(x), axis))}
 
 
@@ -136,7 +137,8 @@ class Table:
     def __init__(self, args):
         self.sources = [*args.records, *args.population]
         runs, self.profiles, self.schedules = records.read(self.sources)
-        runs = [r for r in runs if "pattern" not in r["wants"] and not records.is_replaced(r)]
+        runs = [r for r in runs if r["matrix"]["n"] >= LEAST_ROWS and "pattern" not in r["wants"] and
+                not records.is_replaced(r)]
         self.runs = records.accept(runs, "take" if args.allow_unverified else "leave out", mixed=True)
         self.late = [r for r in runs if r["status"] == "timeout"]
         self.unverified = sum(r["status"] == "unverified" for r in runs) - sum(r["status"] == "unverified" for r in self.runs)
@@ -200,7 +202,7 @@ class Table:
         """The same of makespans of simulated schedules without batch barriers; a case names keys of their lines."""
         found = []
         for wanted in cases:
-            found.append({line["matrix"]: line for line in self.schedules if not line["batch_barrier"] and
+            found.append({line["matrix"]: line for line in self.schedules if not line["batch_barrier"] and line["n"] >= LEAST_ROWS and
                           all(records.as_text(line.get(k)) == records.as_text(v) for k, v in wanted.items())})
         each = {}
         for name, line in found[0].items():

@@ -17,7 +17,7 @@ OVER, UNDER = ratios.case("slow", "time"), ratios.case("quick", "time")
 
 def pair(matrix, host, slow, quick=(1.0, 1.0, 1.0), **how):
     """Runs of two variants on one host."""
-    matrix = {"name": matrix, "n": 7, "nnz": 30, "stand_in": False}
+    matrix = {"name": matrix, "n": 7000, "nnz": 30, "stand_in": False}
     return [example.run(matrix=matrix, variant=v, samples_s=list(s), machine={"id": host}, **how)
             for v, s in (("slow", slow), ("quick", quick))]
 
@@ -89,7 +89,7 @@ class RatiosTest(unittest.TestCase):
 
     def test_simulated_schedules_and_profiles(self):
         def line(gpus, seconds, **how):
-            return {"simulated": True, "matrix": "m", "n": 9, "gpus": gpus, "gpus_per_node": 6, "schedule": "block", "stand_in": False,
+            return {"simulated": True, "matrix": "m", "n": 9000, "gpus": gpus, "gpus_per_node": 6, "schedule": "block", "stand_in": False,
                     "batch_barrier": False, "makespan_s": seconds, "speedup": 1.0} | how
         profile = {"matrix": "BC", "variant": "gpu_maxid", "dram_gb_per_s": 5.0, "complete": True}
         table = self.table(line(6, 8.0), line(36, 2.0), line(36, 9.0, batch_barrier=True), profile,

@@ -138,56 +138,63 @@ def aggregate(axis, x, kind, number, between, text):
 
 
 def of_cell(cell):
-    """"12.6 (11.0 to 14.5)" of an aggregate, a row of the CSV."""
+    """"12.6 (11 to 15)" of an aggregate, a row of the CSV. The third digit of a wide interval is one of chance."""
     number, low, high, bound = cell[4:]
     sign = {"at least": SIGN[1], "at most": SIGN[-1], "": ""}[bound]
-    return f"{sign}{digits(float(number))}" + (f" ({digits(float(low))} to {digits(float(high))})" if low else "")
+    if not low:
+        return sign + digits(float(number))
+    low, high = float(low), float(high)
+    wide = high - low > 0.1 * abs(float(number))
+    ends = (digits(float(f"{x:.2g}") if wide else x) for x in (low, high))
+    return f"{sign}{digits(float(number))} ({' to '.join(e.rstrip('0').rstrip('.') if wide and '.' in e else e for e in ends)})"
 
 
-def markdown(rows, how):
+def markdown(rows):
     """Table of the aggregates of rows of the CSV: a line for each panel, a column for each kind."""
-    found = {(r[0], r[1]): r for r in rows if r[2] == how}
+    found = {(r[0], r[1]): r for r in rows if r[2] in ratios.NUMBERS}
     titles = list(dict.fromkeys(title for title, _ in found))
     kinds = [k for k in (ALL_REAL, *records.KINDS[len(records.REAL):]) if any((t, k) in found for t in titles)]
+    how = {t: next(r[2] for (title, _), r in found.items() if title == t) for t in titles}
     of_paper = {t: "; ".join(r[2] for r in rows if r[0] == t and r[1] == "the paper").replace("\n", " ") for t in titles}
-    lines = [(how, "the paper", *(k.replace(ALL_REAL, "real") for k in kinds)), ("---",) * (2 + len(kinds))]
-    lines += [(t, of_paper[t], *(of_cell(found[t, k]) if (t, k) in found else "" for k in kinds)) for t in titles]
-    counts = {k: [len({r[2] for r in rows if r[0] == t and r[1] in (records.REAL if k == ALL_REAL else (k,)) and r[2] != how}) for t in titles]
-              for k in kinds}
+    lines = [("", "the paper", *(k.replace(ALL_REAL, "real") for k in kinds)), ("---",) * (2 + len(kinds))]
+    lines += [(f"{t} ({how[t]})", of_paper[t], *(of_cell(found[t, k]) if (t, k) in found else "" for k in kinds)) for t in titles]
+    counts = {k: [len({r[2] for r in rows if r[0] == t and r[1] in (records.REAL if k == ALL_REAL else (k,))} - set(ratios.NUMBERS))
+                  for t in titles] for k in kinds}
     spans = [f"{min(c)} to {max(c)}" if min(c) < max(c) else str(max(c)) for c in counts.values()]
     return ["| " + " | ".join(line) + " |" for line in [*lines, ("number of matrices", "", *spans)]]
 
 
-def block(table, rows, how, answer):
+def block(table, rows, answer):
     """What a README of an experiment says from the records: `answer` with the aggregate over real matrices in place of a panel's
     {title}, and the table."""
-    for title, text in {r[0]: of_cell(r) for r in rows if r[1] == ALL_REAL and r[2] == how}.items():
+    for title, text in {r[0]: of_cell(r) for r in rows if r[1] == ALL_REAL}.items():
         answer = answer.replace("{" + title + "}", text)
     answered = [f"**Answer.** {re.sub('{.*?}', '(not measured)', answer)}.", ""] if answer else []
-    return [*answered, *markdown(rows, how), "",
+    return [*answered, *markdown(rows), "",
             f"Intervals of 95 % draw hosts first, then matrices, then runs. Records: {table.origin() or 'simulated'}."]
 
 
-def save(fig, args, name, table, rows, how="geometric mean", more=(), answer=""):
+def save(fig, args, name, table, rows, more=(), answer=""):
     """Writes the figure with a caption that says what dots are and what the records are, and its numbers as NAME.md."""
     unverified = [f"Runs left out because nothing verified them: {table.unverified}."] if table.unverified else []
+    how = " or ".join(dict.fromkeys(r[2] for r in rows if r[2] in ratios.NUMBERS))
     said = f"A dot is one matrix (median of hosts; a triangle is a bound, hollow: stand-in), a large mark the {how} with its 95 % interval."
     style.caption(fig, [f"{said} Records: {table.origin()}." if table.origin() else said, *more, *unverified])
     style.save(fig, args.out, name, HEADER, rows)
-    (args.out / f"{name}.md").write_text("\n".join(block(table, rows, how, answer)) + "\n", encoding="utf-8")
+    (args.out / f"{name}.md").write_text("\n".join(block(table, rows, answer)) + "\n", encoding="utf-8")
 
 
 def figure(args, name, parts, how="geometric mean", answer="", **options):
-    """A figure of panels below each other. parts(table): [(quantity, title, label, the paper's values)]; those on fewer than FEWEST
-    matrices are left out if another panel has more, and Absent if there is none."""
+    """A figure of panels below each other. parts(table): [(quantity, title, label, the paper's values, aggregate)], the last two if they
+    are not () and `how`; those on fewer than FEWEST matrices are left out if another panel has more, and Absent if there is none."""
     table = ratios.Table(args)
     found = list(parts(table))
     least = min(FEWEST, max(len(part[0].each) for part in found)) or 1
-    drawn = [part for part in found if len(part[0].each) >= least]
+    drawn = [(*part, *((), how)[len(part) - 3:]) for part in found if len(part[0].each) >= least]
     if not drawn:
         raise records.Absent(f"{records.named(args.records)}: no records for it")
     fig, axes = panels(len(drawn))
     rows = []
-    for axis, (quantity, *rest) in zip(axes, drawn):
-        rows += panel(axis, quantity, *rest, how=how, **options)
-    save(fig, args, name, table, rows, how, answer=answer)
+    for axis, part in zip(axes, drawn):
+        rows += panel(axis, *part, **options)
+    save(fig, args, name, table, rows, answer=answer)

@@ -7,8 +7,8 @@ import records_ratios as ratios
 import style
 import style_kinds as kinds
 
-ANSWER = ("The fill of a real matrix is {fill-ins over nonzeros of A} times its nonzeros; bcsstk18, the paper's only matrix here, has the fill "
-          "that the authors' log states")
+ANSWER = ("The fill of a real matrix is {fill-ins over nonzeros of A} times its nonzeros; bcsstk18, the paper's only matrix here, has "
+          "the fill that the authors' log states")
 
 
 def parts(table):
