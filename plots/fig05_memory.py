@@ -13,8 +13,10 @@ ANSWER = ("Here auxiliary structures take {before: six arrays of |V| #C entries}
 
 def over_matrix(part, key):
     """A size that a run planned or allocated over that of its matrix."""
-    return ratios.case("gpu_maxid", lambda r: r["mem"][part][key] / r["mem"]["device"]["matrix"], concurrent_sources=1024,
-                       memory_budget_mb=0)
+    def of(run):
+        mem = run["mem"]
+        return mem[part][key] / mem["device"]["matrix"] if key in mem.get(part, {}) and mem.get("device", {}).get("matrix") else None
+    return ratios.case("gpu_maxid", of, concurrent_sources=1024, memory_budget_mb=0)
 
 
 def parts(table):

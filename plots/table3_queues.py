@@ -11,8 +11,10 @@ ANSWER = ("On real matrices {average} % of the queues are used on average, and {
 
 def counted(numbers):
     """A quantity of the counters of a run, in percent of the queues' |V| #C entries."""
-    return ratios.case("gpu_maxid", lambda r: 100 * numbers(r["counters"]) / r["counters"]["queue_capacity_VC"], counting=True,
-                       concurrent_sources=1024)
+    def of(run):
+        c = run["counters"]
+        return 100 * numbers(c) / c["queue_capacity_VC"] if {"queue_capacity_VC", "queue_entries_sum", "queue_peak", "levels"} <= set(c) else None
+    return ratios.case("gpu_maxid", of, counting=True, concurrent_sources=1024)
 
 
 def parts(table):
