@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import statistics
 import zlib
+from pathlib import Path
 
 import numpy
 
@@ -143,7 +144,7 @@ class Table:
         self.late = [r for r in runs if r["status"] == "timeout"]
         self.unverified = sum(r["status"] == "unverified" for r in runs) - sum(r["status"] == "unverified" for r in self.runs)
         self.matrix = {r["matrix"]["name"]: r["matrix"] for r in self.runs + self.late}
-        self.used = {}  # runs that a quantity rests on, by place
+        self.hosts, self.commits = set(), set()  # that the quantities so far rest on
 
     def kind(self, name, stand_in=False):
         """Kind of a matrix by its name or its abbreviation in the paper."""
@@ -165,7 +166,8 @@ class Table:
             those = records.of_last(those)
             if values := self.of_settings(case, key, those):
                 found[key] = (numpy.min(values, axis=0), 0)
-                self.used |= {r.place: r for r in those}
+                self.hosts.add(key[1])
+                self.commits |= {r["git"]["sha"][:7] for r in those}
         return found
 
     def of_settings(self, case, key, runs):
@@ -212,18 +214,18 @@ class Table:
         return Quantity(each)
 
     def profile(self, key, variant="gpu_maxid"):
-        """Quantity of a key of complete profiles: all launches of a run were measured."""
+        """Quantity of a key of complete profiles: all launches of a run were measured. A folder of records is a host."""
         found = {}
         for line in self.profiles:
             if line["variant"] == variant and line.get("complete") and key in line:
-                found.setdefault(line["matrix"], {}).setdefault(records.machine(line) if "host" in line else "", []).append(line[key])
+                host = Path(line.place).parent.name
+                found.setdefault(line["matrix"], {}).setdefault(host, []).append(line[key])
+                self.hosts.add(host)
+                self.commits.add(line.get("commit", "")[:7])
         return Quantity({m: Value(over_hosts({h: replicates(tuple(x), m) for h, x in hosts.items()}), self.kind(m), len(hosts))
                          for m, hosts in found.items()})
 
     def origin(self):
         """How many hosts and which commits the quantities so far rest on, for a caption."""
-        hosts = {records.machine(r) for r in self.used.values()}
-        commits = sorted({r["git"]["sha"][:7] for r in self.used.values()})
-        if not hosts:
-            return ""
-        return f"{len(hosts)} host{'s' * (len(hosts) > 1)}, commit{'s' * (len(commits) > 1)} {records.few(commits, 6)}"
+        hosts, commits = len(self.hosts), sorted(self.commits)
+        return f"{hosts} host{'s' * (hosts > 1)}, commit{'s' * (len(commits) > 1)} {records.few(commits, 6)}" if hosts else "simulated schedules"

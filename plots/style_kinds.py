@@ -1,6 +1,7 @@
 """Figures by kind of matrix: a dot for each matrix, real kinds first; colours that colour-blind readers tell apart."""
 
 import re
+import textwrap
 
 import numpy
 from matplotlib import ticker
@@ -169,9 +170,10 @@ def block(table, rows, answer):
     {title}, and the table."""
     for title, text in {r[0]: of_cell(r) for r in rows if r[1] == ALL_REAL}.items():
         answer = answer.replace("{" + title + "}", text)
-    answered = [f"**Answer.** {re.sub('{.*?}', '(not measured)', answer)}.", ""] if answer else []
+    text = textwrap.wrap(f"**Answer.** {re.sub('{.*?}', '(not measured)', answer)}.", 140, break_long_words=False, break_on_hyphens=False)
+    answered = [*text, ""] if answer else []
     return [*answered, *markdown(rows), "",
-            f"Intervals of 95 % draw hosts first, then matrices, then runs. Records: {table.origin() or 'simulated'}."]
+            f"Intervals of 95 % draw hosts first, then matrices, then runs. Records: {table.origin()}."]
 
 
 def save(fig, args, name, table, rows, more=(), answer=""):
@@ -179,7 +181,7 @@ def save(fig, args, name, table, rows, more=(), answer=""):
     unverified = [f"Runs left out because nothing verified them: {table.unverified}."] if table.unverified else []
     how = " or ".join(dict.fromkeys(r[2] for r in rows if r[2] in ratios.NUMBERS))
     said = f"A dot is one matrix (median of hosts; a triangle is a bound, hollow: stand-in), a large mark the {how} with its 95 % interval."
-    style.caption(fig, [f"{said} Records: {table.origin()}." if table.origin() else said, *more, *unverified])
+    style.caption(fig, [f"{said} Records: {table.origin()}.", *more, *unverified])
     style.save(fig, args.out, name, HEADER, rows)
     (args.out / f"{name}.md").write_text("\n".join(block(table, rows, answer)) + "\n", encoding="utf-8")
 
