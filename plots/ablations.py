@@ -72,7 +72,7 @@ def draw(args):
     dots.plain_log(axis.xaxis)
     axis.annotate("real (n)", (1.01, 1.005), xycoords="axes fraction", fontsize=dots.TEXT, va="bottom", annotation_clip=False)
     axis.legend(handles=[plt.Line2D([], [], **kinds.look(k, 4), label=k) for k in drawn], fontsize=dots.TEXT, ncols=6, loc="lower left",
-                bbox_to_anchor=(0, 1), borderpad=0.1, handletextpad=0.1)
+                bbox_to_anchor=(-0.42, 1), borderpad=0.1, handletextpad=0.1)
     kinds.save(fig, args, "ablations", table, rows)
 
 

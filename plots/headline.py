@@ -30,11 +30,11 @@ MEANS = ("variant", "group", "inputs", "geometric mean", "low", "high", "median"
 
 
 class Inputs(ratios.Table):
-    """Runs of new patterns, and the size of each matrix."""
+    """Runs of new patterns (all runs, if the records are older than that distinction), and the size of each matrix."""
 
     def __init__(self, args):
         super().__init__(args)
-        self.runs = [r for r in self.runs if r.get("trials", {}).get("sampling") in (None, "new_pattern")]
+        self.runs = [r for r in self.runs if r.get("trials", {}).get("sampling") == "new_pattern"] or self.runs
         self.size = {r["matrix"]["name"]: r["result"]["nnz_l"] + r["result"]["nnz_u"] for r in self.runs if r["status"] == "pass"}
 
     def speeds(self, case, base=BASE):

@@ -43,9 +43,9 @@ def panels(count, height=2.3):
 
 
 def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True, line=1, limits=None):
-    """A column for each kind: a dot for each matrix, and the aggregate `how` with its interval and number. paper: (value,
-    text) of the paper's values, in a first column. limits: of a linear axis; values beyond are counted at its edge. Returns rows
-    of HEADER."""
+    """A column for each kind: a dot for each matrix, if there are several, and the aggregate `how` with its interval and number.
+    paper: (value, text) of the paper's values, in a first column. limits: of a linear axis; values beyond are counted at its
+    edge. Returns rows of HEADER."""
     kinds = [k for k in records.KINDS if quantity.of_kind(k)]
     if not kinds:
         raise records.Absent(f"no records for {title}")
@@ -56,9 +56,10 @@ def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True
     rows, ticks = [], ["the paper"] * first
     for x, kind in enumerate(kinds, first):
         each = quantity.of_kind(kind)
-        swarm(axis, x - 0.12, kind, each)
         number, between, bound, count = means[kind]
-        aggregate(axis, x + 0.28, kind, number, between, SIGN[bound] + digits(number))
+        if count > 1:
+            swarm(axis, x - 0.12, kind, each)
+        aggregate(axis, x + 0.28 * (count > 1), kind, number, between, SIGN[bound] + digits(number))
         ticks.append(f"{kind}\nn = {count}")
         rows += [row(title, kind, m, v.hosts, v.number, v.interval(), v.bound) for m, v in each.items()]
         rows.append(row(title, kind, how, max(v.hosts for v in each.values()), number, between, bound))
@@ -68,9 +69,9 @@ def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True
     low, high = axis.get_ylim()
     for value, text in paper:
         inside = min(max(value, low), high)
-        axis.plot([0], [inside], marker="_", color="black", markersize=11, markeredgewidth=1.6, linestyle="none", gid="paper",
+        axis.plot([-0.25], [inside], marker="_", color="black", markersize=11, markeredgewidth=1.6, linestyle="none", gid="paper",
                   clip_on=False)
-        axis.annotate(text + " ▴" * (value > high), (0, inside), xytext=(8, 0), textcoords="offset points", fontsize=dots.TEXT,
+        axis.annotate(text + " ▴" * (value > high), (-0.25, inside), xytext=(8, 0), textcoords="offset points", fontsize=dots.TEXT,
                       va="top" if value > high else "center", annotation_clip=False)
     if line is not None:
         axis.axhline(line, color="black", linewidth=0.8, zorder=1)

@@ -165,7 +165,8 @@ class Kinds(unittest.TestCase):
         late = {"status": "timeout", "samples_s": [], "trials": {"timeout_s": 20}}
         rows, axes = self.draw("fig10_fill2", *self.pair(), *self.pair(self.real("a"), **late))
         self.assertEqual([(r["value"], r["bound"]) for r in rows if r["kind"] == "real"], [("20", "at least")] * 2)
-        self.assertEqual([m.get_marker() for m in self.marks(axes, "value")], ["D", "^"])
+        _, axes = self.draw("fig10_fill2", *self.pair(self.real("b")), *self.pair(self.real("a"), **late))
+        self.assertEqual([m.get_marker() for m in self.marks(axes, "value")], ["o", "^"])
 
     def test_the_caption_names_hosts_commits_and_what_is_left_out(self):
         self.draw("fig10_fill2", *self.pair(), *self.pair(machine={"id": "b"}), *self.pair(self.real("a"), status="unverified"))
