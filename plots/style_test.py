@@ -4,6 +4,7 @@ import contextlib
 import csv
 import importlib
 import io
+import json
 import re
 import subprocess
 import sys
@@ -272,13 +273,25 @@ class CommittedRecords(unittest.TestCase):
         shown = [line for line in readme.partition("\n## Results")[2].partition("\n## ")[0].splitlines() if line.startswith("|")]
         self.assertEqual([line for line in table if line in shown], shown)
         self.assertTrue(2 + 6 <= len(shown) <= 2 + 9, len(shown))
-        number = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
-        known = set(number.findall(" ".join([*table, *beside.values()])))
         prose = re.sub(r"!?\[.*?\]\(.*?\)", "", readme.partition("\n## ")[0])
-        self.assertGreater(len(number.findall(prose)), 5)
-        self.assertEqual([x for x in number.findall(prose) if x not in known], [])
+        self.assert_known(prose, [*table, *beside.values()])
         said = re.search(r"On (\w+) of the smallest matrices `symbfact` is faster", " ".join(prose.split()))
         self.assertIn(said and said[1], (beside["slower"], WORDS.get(beside["slower"])))
+
+    def assert_known(self, prose, printed):
+        """Every number of a text is in one of the printed texts."""
+        number = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
+        known = set(number.findall(" ".join(printed)))
+        self.assertGreater(len(number.findall(prose)), 5)
+        self.assertEqual([x for x in number.findall(prose) if x not in known], [])
+
+    def test_the_readme_answers_as_the_judge_does(self):
+        answers = PLOTS.parent / "paper" / "answers.json"
+        sentences = json.loads(answers.read_text())["sentences"] if answers.exists() else ["0 of 0 inputs"]
+        if any("0 of 0 inputs" in s for s in sentences):
+            self.skipTest("nothing was measured for the judge")
+        section = (PLOTS.parent / "README.md").read_text().partition("\n## Does the paper hold?")[2].partition("\n## ")[0]
+        self.assert_known(re.sub(r"!?\[.*?\]\(.*?\)", "", section), sentences)
 
     def test_the_readmes_of_the_papers_figures_are_those_of_the_records(self):
         self.assertGreater(len(records_readmes.names()), 15)
