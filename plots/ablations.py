@@ -2,6 +2,8 @@
 
 import sys
 
+import numpy
+
 import records
 import records_ratios as ratios
 import style
@@ -54,7 +56,7 @@ def draw(args):
             if each:
                 number, between, bound, count = quantity.over((kind,))
                 if between:
-                    axis.plot(between, [y, y], color=kinds.LOOKS[kind][0], linewidth=1.4, gid="interval")
+                    axis.plot(numpy.clip(between, *axis.get_xlim()), [y, y], color=kinds.LOOKS[kind][0], linewidth=1.4, gid="interval")
                 edge = {} if kind == "stand-in" else {"markeredgecolor": "white"}
                 axis.plot([number], [y], **kinds.look(kind, 5) | {"marker": "d", "gid": "mean"} | edge)
                 rows.append(kinds.row(label, kind, "geometric mean", max(v.hosts for v in each.values()), number, between, bound))

@@ -78,7 +78,7 @@ class Quantity:
         return {m: v for m, v in self.each.items() if v.kind == kind}
 
     def over(self, kinds, how="geometric mean"):
-        """(number, interval or None, bound, matrices) of an aggregate over kinds."""
+        """(number, interval or None, bound, matrices) of an aggregate over kinds; the interval is infinite where a bound leaves it open."""
         mine = [v for v in self.each.values() if v.kind in kinds]
         if not mine:
             return None
@@ -86,7 +86,11 @@ class Quantity:
         drawn = numpy.random.default_rng(count).integers(count, size=(count, REPLICATES))
         again = NUMBERS[how](values[drawn, numpy.arange(1, 1 + REPLICATES)], axis=0)
         bounds = {v.bound for v in mine} - {0}
-        return (float(NUMBERS[how](values[:, 0])), interval(numpy.append(numpy.nan, again)), bounds.pop() if len(bounds) == 1 else 0, count)
+        low, high = interval(numpy.append(numpy.nan, again)) or (None, None)
+        if low is not None:  # a bound leaves one end open
+            low, high = -numpy.inf if -1 in bounds else low, numpy.inf if 1 in bounds else high
+        bound = bounds.pop() if len(bounds) == 1 else 0
+        return float(NUMBERS[how](values[:, 0])), None if low is None else (low, high), bound, count
 
 
 def of_samples(samples, name):

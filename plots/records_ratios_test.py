@@ -62,6 +62,8 @@ class RatiosTest(unittest.TestCase):
         value = self.table(slow, quick | late).ratio(OVER, UNDER).each["m"]
         self.assertEqual((value.number, value.bound), (0.1, -1))
         self.assertEqual(self.table(slow | late, quick | late).ratio(OVER, UNDER).each, {})
+        number, between, bound, _ = self.table(slow | late, quick, *pair("k", "a", (5, 5, 5))).ratio(OVER, UNDER).over(("real",))
+        self.assertEqual((round(number, 9), [round(x, 9) for x in between], bound), (10, [5, float("inf")], 1))
 
     def test_settings_must_be_named_or_the_fewest_taken(self):
         slow, quick = pair("m", "a", (2, 2, 2))

@@ -85,7 +85,7 @@ def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True
 
 
 def row(panel, kind, matrix, hosts, number, between, bound):
-    low, high = (f"{x:.6g}" for x in between) if between else ("", "")
+    low, high = (f"{x:.6g}" if abs(x) < float("inf") else "" for x in between) if between else ("", "")
     return panel, kind, matrix, hosts, f"{number:.6g}", low, high, {1: "at least", -1: "at most", 0: ""}[bound]
 
 
@@ -140,15 +140,18 @@ def aggregate(axis, x, kind, number, between, text):
 
 
 def of_cell(cell):
-    """"12.6 (11 to 15)" of an aggregate, a row of the CSV. The third digit of a wide interval is one of chance."""
+    """"12.6 (11 to 15)" of an aggregate, a row of the CSV, or "(from 11)" where a bound leaves the other end open. The third digit
+    of a wide interval is one of chance."""
     number, low, high, bound = cell[4:]
-    sign = {"at least": SIGN[1], "at most": SIGN[-1], "": ""}[bound]
-    if not low:
-        return sign + digits(float(number))
-    low, high = float(low), float(high)
-    wide = high - low > 0.1 * abs(float(number))
-    ends = (digits(float(f"{x:.2g}") if wide else x) for x in (low, high))
-    return f"{sign}{digits(float(number))} ({' to '.join(e.rstrip('0').rstrip('.') if wide and '.' in e else e for e in ends)})"
+    text = {"at least": SIGN[1], "at most": SIGN[-1], "": ""}[bound] + digits(float(number))
+    wide = not (low and high) or float(high) - float(low) > 0.1 * abs(float(number))
+
+    def end(text):
+        short = digits(float(f"{float(text):.2g}")) if wide else digits(float(text))
+        return short.rstrip("0").rstrip(".") if wide and "." in short else short
+    if low and high:
+        return f"{text} ({end(low)} to {end(high)})"
+    return f"{text} (from {end(low)})" if low else f"{text} (up to {end(high)})" if high else text
 
 
 def markdown(rows):
