@@ -71,6 +71,14 @@ def speeds():
         yield row(what, values, "times as fast", NAMES[kind], host)
 
 
+def several_gpus():
+    """The panels on four GPUs of one host, compared with one."""
+    inputs = table_of(folders) if (folders := sorted(headline.FOLDER.glob("2026-11-27_*x4_judgement*"))) else None
+    found = inputs and inputs.ratio(ratios.case("gpu_bitmap_panels"), ratios.case("gpu_bitmap_panels_multi"))
+    for kind, values in (by_kind(found) if found else {}).items():
+        yield row("`gpu_bitmap_panels_multi` on four GPUs compared with one", values, "times as fast", NAMES[kind], "four H200s")
+
+
 def beside():
     """What the README's first paragraphs say beyond the table: {what: text}."""
     inputs = table_of(headline.COMMITTED)
@@ -104,7 +112,7 @@ def orders():
 
 def table():
     """Lines of Markdown: real matrices first."""
-    rows = [*speeds(), *searches(), *orders()]
+    rows = [*speeds(), *searches(), *several_gpus(), *orders()]
     rows.sort(key=lambda r: not r[3].endswith(" real"))
     return ["| " + " | ".join(HEADER) + " |", "|---|---|---|---|---|", *("| " + " | ".join(r) + " |" for r in rows)]
 

@@ -15,7 +15,7 @@ import style
 
 EXPERIMENTS = records.ROOT / "experiments"
 JUDGEMENT = sorted((EXPERIMENTS / "records").glob("2026-11-27_*judgement*"))
-SIMULATED = sorted((EXPERIMENTS / "scaling_simulator").glob("*.jsonl*"))
+SIMULATED = sorted((EXPERIMENTS / "scaling_simulator").glob("*.jsonl"))
 BEGIN, END = "\n**Answer.**", "\n**How measured.**"
 
 
