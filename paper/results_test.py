@@ -24,7 +24,7 @@ import stale
 
 results.style.FORMATS = ("png",)
 
-FRONTIER = {"experiment": "fig04_frontier_size", "variant": "cpu_maxid", "counting": True, "samples_s": [],
+FRONTIER = {"variant": "gpu_maxid", "counting": True, "samples_s": [], "options": {"concurrent_sources": 1024},
             "series": {"frontier_size": [0, 1, 2.5, 4]}}
 
 
@@ -39,7 +39,7 @@ def any_record(variant, matrix, **changes):
     options = {"sharing": "peer", "concurrent_sources": 0, "schedule": "block"} if variant.startswith("mpi_maxid") else {}
     return example.run(**{"variant": variant, "device": device, "options": options, "derived": {"workers_per_node": 1},
                           "experiment": "reproduce",
-                          "matrix": {"name": matrix, "n": 100 + len(matrix), "nnz": 30, "stand_in": stand_in}} | changes)
+                          "matrix": {"name": matrix, "n": 1100 + len(matrix), "nnz": 30, "stand_in": stand_in}} | changes)
 
 
 class EveryRecord(unittest.TestCase):
@@ -98,14 +98,14 @@ class ResultsTest(unittest.TestCase):
             example.run(status="skipped", variant="gpu_maxid", samples_s=[], phases_s={}, result={},
                         reason="no CUDA device"))
         self.assertEqual(code, 0, err)
-        self.assertIn("figures drawn: fig04_frontier_size, compare\n", err)
+        self.assertIn("figures drawn: fig04_frontier_size, gpu_single_phases, compare\n", err)
         self.assertRegex(err, r"\nnot drawn, \d+: no records for it \(\d+: ablations to table3_queues\); [^\n]*no family in several sizes")
         self.assertNotIn("records.jsonl has", err)
         self.assertIn("<b>fig04_frontier_size.</b> Figure 4 of the paper: average frontier size", page)
-        self.assertEqual(len(re.findall(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 2)
+        self.assertEqual(len(re.findall(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 3)
         self.assertNotRegex(page, r'(src|href)="(?!data:|#)')
         self.assertIn("1 fail, 3 pass, 1 skipped", page)
-        self.assertIn('<td>twotone*</td><td class="n">10</td><td>cpu_fill2_parallel</td><td>sources_per_range=1</td>'
+        self.assertIn('<td>twotone*</td><td class="n">11948</td><td>cpu_fill2_parallel</td><td>sources_per_range=1</td>'
                       '<td class="n">4000</td><td class="n">20</td><td class="v good">pass</td>', page)
         self.assertIn('<td class="v bad">fail</td><td>&lt;wrong&gt;</td>', page)
         self.assertIn('<td class="n">counters</td>', page)
@@ -149,8 +149,8 @@ class ResultsTest(unittest.TestCase):
         lines = [example.run(**FRONTIER), example.run(variant="gpu_bitmap_panels", status="unverified", reason="no truth")]
         code, err, page = self.make(*lines)
         self.assertEqual(code, 1)
-        self.assertIn("figures drawn: fig04_frontier_size, compare\n", err)
-        self.assertRegex(err, "error: .*, panels, .* cannot be drawn: .*no truth")
+        self.assertIn("figures drawn: fig04_frontier_size, gpu_single_phases, compare\n", err)
+        self.assertRegex(err, "error: .*panels.* cannot be drawn: .*no truth")
         self.assertEqual(err.count("no truth"), 1)
         self.assertIn("no truth", page)
 
@@ -179,7 +179,7 @@ class ResultsTest(unittest.TestCase):
         there = place([example.run(samples_s=[0.004]), example.run(samples_s=[0.008], git={"sha": "1" * 40, "dirty": False}),
                        example.run(status="fail", samples_s=[0.001]), example.run(variant="cpu_third")])
         rows = results.beside_committed(here, there)
-        self.assertEqual(rows, [("bcsstk18", "10", "cpu_fill2_parallel", "sources_per_range=16, threads=1", "2", "8", "0.25",
+        self.assertEqual(rows, [("bcsstk18", "11,948", "cpu_fill2_parallel", "sources_per_range=16, threads=1", "2", "8", "0.25",
                                  "2026_h200")])
         self.assertEqual(results.beside_committed(there[2:3], there), [])
 

@@ -4,6 +4,7 @@ An arrow is a bound from a run that exceeded its limit; a hollow mark is a run t
 than the machine has; an asterisk marks a stand-in. compare.csv has all points, also those that the picture has no room for."""
 
 import collections
+import dataclasses
 import math
 import statistics
 import sys
@@ -13,13 +14,10 @@ import numpy
 from matplotlib import ticker
 
 import records
+import records_ratios as ratios
 import style
 import style_dots as dots
 from style import plt
-
-sys.path.append(str(records.ROOT / "paper"))
-
-import estimate  # noqa: E402
 
 BASELINES = ("gpu_maxid", "cpu_maxid")
 FEW = len(dots.MARKERS)  # series that markers tell apart in grey; more have rows of their own
@@ -40,10 +38,10 @@ class Case:
         self.verified = not timed or all(records.is_usable(r) for r in timed)
         if self.late:
             self.samples = ()
-            self.time = estimate.at_least(max(map(records.limit_of, runs)))
+            self.time = ratios.at_least(max(map(records.limit_of, runs)))
         else:
             self.samples = self.run["samples_s"]
-            self.time = estimate.of_samples(self.samples, records.case_name(self.run))
+            self.time = ratios.of_samples(self.samples, records.case_name(self.run))
         self.ratio = None
 
 
@@ -61,7 +59,7 @@ class Machine:
         for (_, m), case in self.cases.items():
             base = self.cases.get((self.baseline, m))
             if base:
-                case.ratio = estimate.combined(lambda a, b: a / b, case.time, base.time, True)
+                case.ratio = ratios.over(case.time, base.time)
         self.series = sorted({s for s, _ in self.cases}, key=lambda s: (-len(self.on(s)), self.typical(s), s))
 
     def order(self, matrix):
@@ -126,7 +124,7 @@ def narrow(series, width=42):
 
 
 def drawn(axis, case, y, value, colour, marker, notes, size=dots.SIZE):
-    """A point at y with its line, or an arrow; value: an Estimate in the unit of the axis, spread: its line."""
+    """A point at y with its line, or an arrow; value: a ratios.Value in the unit of the axis, spread: its line."""
     found, spread = value
     if found.bound:
         side = 11 if found.bound > 0 else -11
@@ -171,7 +169,7 @@ def spread_of(case, factor):
 
 
 def scaled(found, factor):
-    return estimate.Estimate(found.values * factor, found.bound)
+    return dataclasses.replace(found, values=found.values * factor)
 
 
 def high(label):
@@ -304,13 +302,21 @@ def timed(runs):
             (r["samples_s"] if r["status"] != "timeout" else records.limit_of(r))]
 
 
+def cells(found):
+    """Number, interval and bound of a ratios.Value or None, for the CSV."""
+    if found is None:
+        return "", "", "", ""
+    low, high = (f"{x:.6g}" for x in found.interval()) if found.interval() else ("", "")
+    return f"{found.number:.6g}", low, high, {1: "at least", -1: "at most", 0: ""}[found.bound]
+
+
 def rows_of(machine):
     """Rows of the CSV."""
     for s in machine.series:
         for m in machine.matrices:
             case = machine.cases.get((s, m))
             if case:
-                number, low, high, bound, *_ = dots.cells(case.ratio)
+                number, low, high, bound = cells(case.ratio)
                 ends = [f"{f(case.samples):.6g}" for f in (min, max)] if case.samples else ("", "")
                 yield (machine.name, m, case.run["matrix"]["n"], *s, case.run["status"], len(case.samples),
                        f"{case.time.number:.6g}", *ends, "at least" if case.late else bound, number, low, high,

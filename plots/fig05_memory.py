@@ -1,25 +1,32 @@
-"""Figure 5 of the paper: memory of the auxiliary structures over the memory of the matrix, before and after the space
-optimizations, and the reduction factor."""
+"""Figure 5 of the paper: memory of the auxiliary structures over the memory of the matrix, before and after the space optimizations,
+1,024 sources at a time."""
 
 import sys
 
+import records_ratios as ratios
 import style
-import style_dots as dots
-import style_paper as paper
+import style_kinds as kinds
+
+ANSWER = ("Here auxiliary structures take {before: six arrays of |V| #C entries} times the memory of a real matrix, and "
+          "{after: as allocated} times after optimization")
+
+
+def over_matrix(part, key):
+    """A size that a run planned or allocated over that of its matrix."""
+    def of(run):
+        mem = run["mem"]
+        return mem[part][key] / mem["device"]["matrix"] if key in mem.get(part, {}) and mem.get("device", {}).get("matrix") else None
+    return ratios.case("gpu_maxid", of, concurrent_sources=1024, memory_budget_mb=0)
+
+
+def parts(table):
+    for title, part, key, low, high in (("before: six arrays of |V| #C entries", "predicted", "paper_6VC", 36, 3121),
+                                        ("after: as allocated", "device", "arena", 9, 801)):
+        yield table.quantity(lambda a: a, over_matrix(part, key)), title, "auxiliary over matrix", ((low, f"{low}"), (high, f"{high:,}"))
 
 
 def draw(args):
-    m = paper.Measured(args)
-    p = paper.Paper()
-    sizes = [m.series(label, f"geomean(all, {when})",
-                      {"MK": p.value(f"fig05.{when}.max"), "AU": p.value(f"fig05.{when}.min")})
-             for when, label in (("before", "before: six arrays of |V| #C"), ("after", "after: as allocated"))]
-    less = [m.series("before over after", "mean(all, before / after)", mean=p.value("fig05.reduction.mean"))]
-    m.need(sizes[0].value.each)
-    fig, (upper, lower) = dots.panels(2, paper.strips(sizes, less), 4.4, (1.6, 1))
-    rows = paper.both(m, upper, sizes, label="auxiliary over matrix,\n#C = 1,024", average="geometric\nmean")
-    rows += paper.both(m, lower, less, label="before over after", log=False, also=(0,))
-    style.save(fig, args.out, "fig05_memory", dots.HEADER, rows)
+    kinds.figure(args, "fig05_memory", parts, answer=ANSWER, line=None)
 
 
 if __name__ == "__main__":

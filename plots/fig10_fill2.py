@@ -1,19 +1,26 @@
-"""Figure 10 of the paper: time of fill2 on the GPU and on the CPU over the time of gpu_maxid."""
+"""Figure 10 of the paper: time of fill2 over the time of the maxId search on one GPU."""
 
 import sys
 
+import records_ratios as ratios
 import style
-import style_paper as paper
+import style_kinds as kinds
+
+MAXID = ratios.case("gpu_maxid", concurrent_sources=0, memory_budget_mb=0)
+
+ANSWER = ("On real matrices fill2 takes {fill2 on one GPU} times as long as `gpu_maxid` on the same GPU and "
+          "{fill2 on 16 threads} times as long on 16 threads")
+
+
+def parts(table):
+    return [(table.ratio(ratios.case("gpu_fill2_naive"), MAXID), "fill2 on one GPU", "time over gpu_maxid",
+             ((13.01, "13.0 (mean)"), (30.41, "30.4"), (3.7, "3.7"))),
+            (table.ratio(ratios.case("cpu_fill2_parallel", "time", threads=16), MAXID), "fill2 on 16 threads", "time over gpu_maxid",
+             ((33.06, "33.1 (mean)"), (97.11, "97.1"), (11.32, "11.3")))]
 
 
 def draw(args):
-    m = paper.Measured(args)
-    p = paper.Paper()
-    series = [m.series("fill2, one GPU", "mean(all, bare(gpu_fill2_naive) / maxid)",
-                       {"RM": p.value("fig10.naive.max"), "ST": p.value("fig10.naive.min")}, p.value("fig10.naive.mean")),
-              m.series("fill2, 16 threads", "mean(all, time(cpu_fill2_parallel, threads=16) / maxid)",
-                       {"RM": p.value("fig10.cpu.max"), "G7": p.value("fig10.cpu.min")}, p.value("fig10.cpu.mean"))]
-    paper.compared(args, m, "fig10_fill2", series, label="time over gpu_maxid", line=1)
+    kinds.figure(args, "fig10_fill2", parts, "mean", answer=ANSWER)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,26 @@
-"""Figure 11 of the paper: time of GLU 3.0's sequential method over the time of gpu_maxid on one GPU."""
+"""Figure 11 of the paper: time of two sequential methods on one core over the time of the maxId search on one GPU: the set union of
+GLU 3.0, and Gilbert-Peierls with pruning, which the paper did not run."""
 
 import sys
 
+import records_ratios as ratios
 import style
-import style_paper as paper
+import style_kinds as kinds
+from fig10_fill2 import MAXID
+
+ANSWER = ("On real matrices GLU's method on one core takes {set union (GLU 3.0's method), one core} times as long as `gpu_maxid`, and "
+          "Gilbert-Peierls with pruning, which the paper did not run, {Gilbert-Peierls with pruning, one core} times")
+
+
+def parts(table):
+    return [(table.ratio(ratios.case("cpu_set_union", "time", threads=1), MAXID), "set union (GLU 3.0's method), one core",
+             "time over gpu_maxid", ((50.1, "50.1 (mean)"), (171.1, "171"), (1.01, "1.01"))),
+            (table.ratio(ratios.case("cpu_gilbert_peierls", "time", threads=1), MAXID), "Gilbert-Peierls with pruning, one core",
+             "time over gpu_maxid", (), "geometric mean")]
 
 
 def draw(args):
-    m = paper.Measured(args)
-    p = paper.Paper()
-    series = [m.series("set union (GLU 3.0's method), one core", "mean(all, time(cpu_set_union) / maxid)",
-                       {"BB": p.value("fig11.max"), "BC": p.value("fig11.min")}, p.value("fig11.mean")),
-              m.series("Gilbert-Peierls with pruning, one core", "mean(all, time(cpu_gilbert_peierls) / maxid)")]
-    paper.compared(args, m, "fig11_glu3", series, label="time over gpu_maxid", line=1)
+    kinds.figure(args, "fig11_glu3", parts, "mean", answer=ANSWER)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,33 @@
-"""Figure 13 of the paper: throughput of the traversal, DRAM and L2 each in percent of its own peak; records without
-peaks show only DRAM, in percent of a copy."""
+"""Figure 13 of the paper: throughput of the search's traversal by ncu over all launches of a run, in GB/s and in percent of the peak."""
 
 import sys
 
+import records
+import records_ratios as ratios
 import style
-import style_paper as paper
+import style_kinds as kinds
+
+V100 = 900  # GB/s, the peak of the paper's GPU
+ANSWER = ("On real matrices the traversal moves {DRAM, GB/s} GB/s of DRAM, {DRAM, percent of its peak} % of the peak, and uses "
+          "{L2, percent of its peak} % of the peak of L2")
 
 
 def draw(args):
-    m = paper.Measured(args)
-    p = paper.Paper()
-    stated = {p.value("fig13.max_on"): p.value("fig13.max_percent")}
-    mean = p.value("fig13.mean_percent")
-    profiles = [line for (_, variant), lines in m.profiles.items() if variant == "gpu_maxid" for line in lines]
-    m.need(profiles)
-    if all("dram_percent" in line for line in profiles):
-        label = "% of its peak"
-        series = [m.series("DRAM", "mean(all, profile(dram_percent, gpu_maxid))", stated, mean),
-                  m.series("L2", "mean(all, profile(l2_percent, gpu_maxid))")]
-    else:
-        label = "DRAM, % of a copy\n(paper: of the peak)"
-        share = "mean(all, 100 * profile(dram_gb_per_s, gpu_maxid) / profile(copy_gb_per_s, gpu_maxid))"
-        series = [m.series("DRAM", share, stated, mean)]
-    paper.compared(args, m, "fig13_throughput", series, log=False, also=(0,), floor=0, label=label)
+    table = ratios.Table(args)
+    gigabytes, percent = table.profile("dram_gb_per_s"), table.profile("dram_percent")
+    if not gigabytes.each:
+        raise records.Absent(f"{records.named(args.records)}: no complete profiles")
+    copy = max(line["copy_gb_per_s"] for line in table.profiles)
+    panels = [(gigabytes, "DRAM, GB/s", "GB/s", ((0.43 * V100, "387 (mean)"),)),
+              (percent, "DRAM, percent of its peak", "%", ((43, "43 (mean)"), (47, "47"), (40, "40"))),
+              (table.profile("l2_percent"), "L2, percent of its peak", "%")]
+    panels = [p for p in panels if p[0].each]
+    fig, axes = kinds.panels(len(panels))
+    rows = []
+    for axis, (quantity, *rest) in zip(axes, panels):
+        rows += kinds.panel(axis, quantity, *rest, how="mean", line=None)
+    kinds.save(fig, args, "fig13_throughput", table, rows,
+               [f"A copy on the same GPU moves {copy:,.0f} GB/s. The paper: 43 % of the {V100} GB/s of a V100."], ANSWER)
 
 
 if __name__ == "__main__":

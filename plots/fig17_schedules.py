@@ -1,34 +1,33 @@
-"""Figure 17 of the paper: gain by interleaving the sources, simulated on 36 GPUs and measured on two."""
+"""Figure 17 of the paper: gain by interleaving the sources: rows over the GPUs of one host, measured, and both steps on six nodes of
+six GPUs, simulated."""
 
+import operator
 import sys
 
 import style
-import style_dots as dots
-import style_paper as paper
+import style_kinds as kinds
+from fig12_superlu import distributed
+
+SIX_NODES = (("block", "inter_node", "chunks over nodes", ((1.6, "1.6 (mean)"), (4.3, "4.3"))),
+             ("inter_node", "intra_node", "rows over the GPUs of a node too", ((3.3, "3.3 (mean)"), (4.9, "4.9"))))
+
+ANSWER = ("On real matrices rows over the GPUs of one host gain {rows over 2 GPUs, measured} times on two GPUs and "
+          "{rows over 4 GPUs, measured} times on four; simulated on six nodes of six GPUs, chunks over nodes gain "
+          "{chunks over nodes, simulated on 36 GPUs} times and rows over the GPUs of a node another "
+          "{rows over the GPUs of a node too, simulated on 36 GPUs} times")
+
+
+def parts(table):
+    for gpus in (2, 4):
+        yield (table.ratio(distributed(gpus, "block"), distributed(gpus)), f"rows over {gpus} GPUs, measured", "times as fast as blocks")
+    for before, after, title, paper in SIX_NODES:
+        cases = ({"gpus": 36, "gpus_per_node": 6, "schedule": s, "chunk_size": 128} for s in (before, after))
+        found = table.simulated(operator.truediv, *cases)
+        yield found, f"{title}, simulated on 36 GPUs", "times as fast", paper, "mean"
 
 
 def draw(args):
-    m = paper.Measured(args)
-    p = paper.Paper()
-
-    def simulated(over, under):
-        return f"mean(all, simulated(schedule={over}, gpus=36) / simulated(schedule={under}, gpus=36))"
-    nodes = [m.series("chunks over nodes (inter_node over block)", simulated("block", "inter_node"),
-                      {p.value("fig17.inter.max_on"): p.value("fig17.inter.max")}, p.value("fig17.inter.mean")),
-             m.series("rows over GPUs too (intra_node over inter_node)", simulated("inter_node", "intra_node"),
-                      {p.value("fig17.intra.max_on"): p.value("fig17.intra.max")}, p.value("fig17.intra.mean"))]
-    two = [m.series("rows over two GPUs", "geomean(all, two_gpus_block / two_gpus_interleaved)")]
-    drawn = [series for series in (nodes, two) if any(s.value.each for s in series)]
-    m.need(drawn)
-    fig, panels = dots.panels(len(drawn), paper.strips(*drawn), 2.5 * len(drawn))
-    rows = []
-    for series, panel in zip(drawn, panels):
-        if series is nodes:
-            shown = [n for n in paper.ALL if any(n in s.value.each or n in s.paper for s in nodes)]
-            rows += paper.both(m, panel, nodes, shown, line=1, label="speedup, simulated,\nsix nodes of six GPUs")
-        else:
-            rows += paper.both(m, panel, two, line=1, label="speedup, measured,\ntwo GPUs", average="geometric\nmean")
-    style.save(fig, args.out, "fig17_schedules", dots.HEADER, rows)
+    kinds.figure(args, "fig17_schedules", parts, answer=ANSWER)
 
 
 if __name__ == "__main__":

@@ -1,33 +1,31 @@
-"""Figure 21 of the paper: time by chunk size over the time with 64, simulated on 36 GPUs and measured on two."""
+"""Figure 21 of the paper: time by chunk size over the time with chunks of 64 rows: measured on the GPUs of one host, and simulated on
+six nodes of six GPUs."""
 
+import operator
 import sys
 
 import style
-import style_dots as dots
-import style_paper as paper
+import style_kinds as kinds
+from fig12_superlu import distributed
 
-SIZES = (128, 256)
+PAPER = {128: ((1.04, "1.04 (mean)"),), 256: ((1.13, "1.13 (mean)"), (1.6, "1.6"))}
+
+ANSWER = ("On real matrices chunks of 128 and 256 rows take {chunks of 128 rows, 4 GPUs, measured} and "
+          "{chunks of 256 rows, 4 GPUs, measured} times as long as chunks of 64 on four GPUs, and simulated on 36 GPUs "
+          "{chunks of 128 rows, 36 GPUs, simulated} and {chunks of 256 rows, 36 GPUs, simulated} times")
+
+
+def parts(table):
+    for size, paper in PAPER.items():
+        several = {gpus: table.ratio(distributed(gpus, chunk_size=size), distributed(gpus, chunk_size=64)) for gpus in (4, 2)}
+        gpus = max(several, key=lambda g: len(several[g].each))
+        yield several[gpus], f"chunks of {size} rows, {gpus} GPUs, measured", "time over chunks of 64"
+        cases = ({"gpus": 36, "gpus_per_node": 6, "schedule": "intra_node", "chunk_size": s} for s in (size, 64))
+        yield table.simulated(operator.truediv, *cases), f"chunks of {size} rows, 36 GPUs, simulated", "time over chunks of 64", paper
 
 
 def draw(args):
-    m = paper.Measured(args)
-    p = paper.Paper()
-
-    def series(over, claims):
-        """Of each size; over: the expression of a size over 64."""
-        largest = {p.value(f"{claims}.max_on"): p.value(f"{claims}.max")}
-        return [m.series(f"chunks of {size} rows", f"mean(all, {over.format(size)})", largest if size == SIZES[-1] else None,
-                         p.value(f"{claims}.{size}")) for size in SIZES]
-    six_nodes = series("chunk_{}_on_36 / chunk_64_on_36", "fig21.on_36")
-    two = series("chunk_{} / chunk_64", "fig21")
-    labels = ("time over chunks of 64,\nsimulated, 36 GPUs", "time over chunks of 64,\nmeasured, two GPUs")
-    drawn = [(s, label) for s, label in zip((six_nodes, two), labels) if any(x.value.each for x in s)]
-    m.need(drawn)
-    fig, panels = dots.panels(len(drawn), paper.strips(*(s for s, _ in drawn)), 2.5 * len(drawn) + 0.2)
-    rows = []
-    for (s, label), panel in zip(drawn, panels):
-        rows += paper.both(m, panel, s, line=1, label=label)
-    style.save(fig, args.out, "fig21_chunk_size", dots.HEADER, rows)
+    kinds.figure(args, "fig21_chunk_size", parts, "mean", answer=ANSWER)
 
 
 if __name__ == "__main__":

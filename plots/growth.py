@@ -8,7 +8,6 @@ import sys
 import records
 import style
 import style_dots as dots
-import style_paper as paper
 
 FAMILIES = (("grid7:", "7-point grid"), ("grid27:", "27-point grid"), ("grid7:oneway", "7-point grid, one-way"),
             ("circuit:", "circuit"), ("elasticity3d:", "elasticity"))
@@ -53,7 +52,7 @@ def draw(args):
     points = {k: v for k, v in points.items() if len(v) > 2}
     if not points:
         raise records.Absent("no family in several sizes")
-    fig, (axis,) = paper.figure(height=3.2)
+    fig, (axis,) = style.row_of_axes(height=3.2)
     rows, ends = [], []
     for k in sorted(points):
         ns = sorted(points[k])

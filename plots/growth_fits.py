@@ -7,7 +7,6 @@ import sys
 import records
 import style
 import style_dots as dots
-import style_paper as paper
 from growth import FAMILIES, family
 
 QUANTITIES = ("edges of the maxId search", "entries of L+U", "cpu_bitmap_panels", "cpu_gilbert_peierls",
@@ -44,7 +43,7 @@ def draw(args):
               if any(key[1] == quantity for key in series)]
     if not panels:
         raise records.Absent("neither edges of the maxId search nor times of cpu_bitmap_panels")
-    fig, axes = paper.figure(len(panels), height=3.2)
+    fig, axes = style.row_of_axes(len(panels), height=3.2)
     for (quantity, label), axis in zip(panels, axes):
         ends = []
         for k, (_, name) in enumerate(FAMILIES):

@@ -21,7 +21,8 @@ import json_lines  # noqa: E402
 
 DATASETS = ROOT / "experiments" / "datasets.toml"
 MATRICES = ROOT / "experiments" / "matrices"
-KINDS = ("real", "finite elements", "power grid", "stand-in", "generated")
+KINDS = ("original", "real", "finite elements", "power grid", "generated", "stand-in")
+REAL = KINDS[:2]  # what "real" means in a headline: the original is a real matrix too
 TRUSTED = json_lines.TRUSTED
 
 # The records cannot be read, or do not allow what is asked of them; one line says why. A key that a line lacks is one.
@@ -244,21 +245,26 @@ def abbreviation(name):
 
 @functools.cache
 def kinds():
-    """{sha256: kind} of the matrices of known populations."""
+    """{sha256 or name of a generated matrix: kind} of the matrices of known populations."""
     known = {}
     for table, kind in (("fem/made.tsv", "finite elements"), ("kkt.tsv", "power grid")):
         with open(MATRICES / table, encoding="utf-8", newline="") as f:
             known |= {row["sha256"]: kind for row in csv.DictReader(f, delimiter="\t")}
-    return known
+    return known | {entry["stand_in"]: "stand-in" for entry in datasets().values() if "stand_in" in entry}
 
 
 def kind(matrix):
-    """One of KINDS, of the `matrix` of a record."""
+    """One of KINDS, of the `matrix` of a record. Records before schema 2 do not state it."""
+    name = matrix["name"]
     if matrix["stand_in"]:
         return "stand-in"
-    if matrix["name"].startswith("gen:"):
-        return "power grid" if family(matrix["name"]) == "gen:kkt" else "generated"
-    return kinds().get(matrix.get("sha256"), "real")
+    if known := kinds().get(matrix.get("sha256")) or kinds().get(name):
+        return known
+    if "kind" in matrix:
+        return matrix["kind"]
+    if name.startswith("gen:"):
+        return "power grid" if family(name) == "gen:kkt" else "generated"
+    return "original" if abbreviation(name) else "real"
 
 
 def is_replaced(run):

@@ -5,7 +5,7 @@ import json
 
 RUN = {
     "schema": 1, "experiment": "", "git": {"sha": "0" * 40, "dirty": False}, "host": "h", "cpu": "c", "gpus": [],
-    "mpi": {"ranks": 1}, "matrix": {"name": "bcsstk18", "n": 10, "nnz": 30, "stand_in": False},
+    "mpi": {"ranks": 1}, "matrix": {"name": "bcsstk18", "n": 11948, "nnz": 30, "stand_in": False},
     "ordering": {"col": "metis", "digest": "d"}, "variant": "cpu_fill2_parallel", "device": "cpu",
     "options": {"sources_per_range": 16}, "threads": 1, "chunk_size": 128, "wants": ["counts"], "counting": False,
     "status": "pass", "reason": "", "samples_s": [3, 5, 4], "phases_s": {"traverse": 1.5, "compact": 0.25},

@@ -2,19 +2,19 @@
 """Prints the table of results of the project's README from committed records; style_test.py compares the README with it."""
 
 import statistics
-import sys
 from pathlib import Path
 
 import headline
-import language
 import order_kinds
 import records
+import records_ratios as ratios
 import style
 
-
-FOLDER = headline.FOLDER
-ORDERS = FOLDER / "2026-11-26_h200_orders" / "kinds.jsonl"
-PANELS, ONE_CORE, RANKS = ("gpu_bitmap_panels", False), ("cpu_bitmap_panels", False), ("peer_superlu_dist_parallel", True)
+ORDERS = headline.FOLDER / "2026-11-26_h200_orders" / "kinds.jsonl"
+# Until the judgement's records exist, the searches are those of older records on H200s.
+OLDER = [headline.FOLDER / "2026-11-22_h200_x2_second_host" / "real.jsonl"]
+RANKS = ratios.case("peer_superlu_dist_parallel", "time", fewest=True)
+NAMES = {"real": "real", "finite elements": "finite elements", "power grid": "power grids", "generated": "generated"}
 HEADER = ("what", "geometric mean", "range", "inputs", "machine")
 
 
@@ -30,44 +30,73 @@ def row(what, values, text, inputs, machine, mean=statistics.geometric_mean):
         f"{len(values)} {inputs}", machine
 
 
+def table_of(files):
+    """headline.Inputs of files of records."""
+    return headline.Inputs(style.parser("", files, Path()).parse_args([]))
+
+
+def numbers(quantity):
+    return [v.number for v in quantity.each.values()]
+
+
+def by_kind(quantity):
+    """{kind of NAMES: values}, of the kinds with a mean."""
+    found = {"real": [v.number for v in quantity.each.values() if v.kind in records.REAL]}
+    found |= {k: [v.number for v in quantity.of_kind(k).values()] for k in NAMES if k != "real"}
+    return {k: values for k, values in found.items() if len(values) >= headline.FEWEST}
+
+
+def best_rival(inputs):
+    """Quantity: gpu_bitmap_panels compared with the faster of SuperLU_DIST on its best number of ranks and on one core."""
+    panels = headline.SERIES["gpu_bitmap_panels"][1]
+    one, ranks = inputs.speeds(panels), inputs.speeds(panels, RANKS)
+    return ratios.Quantity({m: min(v, one.each[m], key=lambda v: v.number) for m, v in ranks.each.items() if m in one.each})
+
+
 def speeds():
     """Rows of patterns analysed for the first time."""
-    args = style.parser("", headline.NEW_PATTERNS, Path()).parse_args([])
-    inputs = headline.Inputs(args)
-    ratios = inputs.ratios()
-    real = [k for k in ratios[PANELS] if inputs.real[k]]
-    large = [k for k in real if inputs.rows[k] >= headline.LARGE]
-    best = {k: max(1, ratios[RANKS][k]) for k in real if k in ratios[RANKS]}
-    fast, slow = ratios[PANELS], ratios[ONE_CORE]
+    inputs = table_of(headline.COMMITTED)
+    fast, slow = (inputs.speeds(case) for _, case in headline.SERIES.values())
     host = "one H200; one core"
     what = "`gpu_bitmap_panels` compared with `symbfact` of SuperLU_DIST"
-    yield row(what, (fast[k] for k in real), "times as fast", "real", host)
-    yield row("`gpu_bitmap_panels` compared with `symbfact`, 10,000 rows or more", (fast[k] for k in large), "times as fast", "real", host)
-    yield row("`gpu_bitmap_panels` compared with parallel SuperLU_DIST on its best number of ranks, 1 to 16", (fast[k] / best[k] for k in best),
-              "times as fast", "real", "one H200; 16 cores")
-    yield row("`gpu_bitmap_panels` compared with `symbfact` of SuperLU_DIST", (y for k, y in fast.items() if not inputs.real[k]), "times as fast",
-              "generated", host)
-    yield row("`cpu_bitmap_panels` compared with `symbfact`, both on one core", (slow[k] for k in real if k in slow),
-              "times as fast", "real", "one core")
+    of_kind = by_kind(fast)
+    large = [v.number for v in inputs.large(fast).each.values() if v.kind in records.REAL]
+    yield row(what, of_kind.pop("real"), "times as fast", "real", host)
+    yield row("`gpu_bitmap_panels` compared with `symbfact`, 10,000 rows or more", large, "times as fast", "real", host)
+    rival = by_kind(best_rival(inputs))["real"]
+    yield row("`gpu_bitmap_panels` compared with parallel SuperLU_DIST on its best number of ranks, 1 to 16", rival, "times as fast", "real",
+              "one H200; 16 cores")
+    yield row("`cpu_bitmap_panels` compared with `symbfact`, both on one core", by_kind(slow)["real"], "times as fast", "real", "one core")
+    for kind, values in of_kind.items():
+        yield row(what, values, "times as fast", NAMES[kind], host)
 
 
-def with_digests():
-    """The first row's mean with the digests of rows."""
-    times = {}
-    for r in records.read_runs(headline.NEW_PATTERNS[:2]):
-        if r["variant"] in (PANELS[0], headline.BASE) and r["samples_s"]:
-            times.setdefault(r["matrix"]["name"], {})[r["variant"]] = records.seconds(r)
-    return digits(statistics.geometric_mean(t[headline.BASE] / t[PANELS[0]] for t in times.values()))
+def several_gpus():
+    """The panels on four GPUs of one host, compared with one."""
+    inputs = table_of(folders) if (folders := sorted(headline.FOLDER.glob("2026-11-27_*x4_judgement*"))) else None
+    found = inputs and inputs.ratio(ratios.case("gpu_bitmap_panels"), ratios.case("gpu_bitmap_panels_multi"))
+    for kind, values in (by_kind(found) if found else {}).items():
+        yield row("`gpu_bitmap_panels_multi` on four GPUs compared with one", values, "times as fast", NAMES[kind], "four H200s")
+
+
+def beside():
+    """What the README's first paragraphs say beyond the table: {what: text}."""
+    inputs = table_of(headline.COMMITTED)
+    with_digests = by_kind(inputs.speeds(ratios.case("gpu_bitmap_panels", "time")))["real"]
+    fast = inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1])
+    large = [v.number for v in inputs.large(fast).each.values() if v.kind in records.REAL]
+    return {"with digests": digits(statistics.geometric_mean(with_digests)), "large": f"{statistics.geometric_mean(large):.0f}",
+            "slower": str(sum(y < 1 for y in by_kind(fast)["real"]))}
 
 
 def searches():
-    """The paper's search compared with fill2, as its claim has it."""
-    stated = records.read_toml(Path(__file__).with_name("paper.toml"))
-    evidence = records.read_toml(records.ROOT / "paper" / "evidence.toml")
-    measured = records.Measured([records.ROOT / p for p in evidence["population"]["paper"]], population=True)
-    found = language.Expression("mean(all, bare(gpu_fill2_naive) / maxid)", stated["define"], stated["sets"]).evaluate(measured, measured.matrices())
-    yield row(f"the paper's `gpu_maxid` compared with `gpu_fill2_naive` (the paper: {stated['value']['fig10.naive.mean']:.1f})",
-              [e.number for e in found.each.values()], "times as fast (arithmetic mean)", "real", "one H200", statistics.fmean)
+    """The paper's search compared with fill2."""
+    inputs = table_of(headline.COMMITTED)
+    if "gpu_fill2_naive" not in {r["variant"] for r in inputs.runs}:
+        inputs = table_of(OLDER)
+    found = inputs.ratio(ratios.case("gpu_fill2_naive"), ratios.case("gpu_maxid", concurrent_sources=0, memory_budget_mb=0))
+    yield row("the paper's `gpu_maxid` compared with `gpu_fill2_naive` (the paper: 13.0)", by_kind(found)["real"],
+              "times as fast (arithmetic mean)", "real", "one H200", statistics.fmean)
 
 
 def orders():
@@ -83,10 +112,10 @@ def orders():
 
 def table():
     """Lines of Markdown: real matrices first."""
-    rows = [*speeds(), *searches(), *orders()]
+    rows = [*speeds(), *searches(), *several_gpus(), *orders()]
     rows.sort(key=lambda r: not r[3].endswith(" real"))
     return ["| " + " | ".join(HEADER) + " |", "|---|---|---|---|---|", *("| " + " | ".join(r) + " |" for r in rows)]
 
 
 if __name__ == "__main__":
-    print("\n".join(table()))
+    print("\n".join(table()), *(f"{what}: {text}" for what, text in beside().items()), sep="\n")

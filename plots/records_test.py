@@ -194,9 +194,12 @@ class Selecting(RecordsTest):
         self.assertEqual(records.bare_seconds(run), 1.75)
 
     def test_kinds(self):
-        for name, kind in (("bcsstk18", "real"), ("gen:grid5:nx=3", "generated"), ("gen:kkt:buses=3", "power grid")):
+        for name, kind in (("bcsstk18", "original"), ("epb3", "real"), ("gen:grid5:nx=3", "generated"), ("gen:kkt:buses=3", "power grid")):
             self.assertEqual(records.kind({"name": name, "stand_in": False}), kind)
         self.assertEqual(records.kind({"name": "twotone", "stand_in": True}), "stand-in")
+        of_original = records.datasets()["BC"]["stand_in"]
+        self.assertEqual(records.kind({"name": of_original, "stand_in": False}), "stand-in")
+        self.assertEqual(records.kind({"name": "a", "stand_in": False, "kind": "power grid"}), "power grid")
         with open(records.MATRICES / "fem" / "made.tsv", encoding="utf-8") as f:
             head, *rows = (line.rstrip().split("\t") for line in f)
         self.assertGreater(len(rows), 2)

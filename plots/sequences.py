@@ -14,7 +14,6 @@ import sys
 import records
 import style
 import style_dots as dots
-import style_paper as paper
 
 FAMILY = re.compile(r"(.*)_\d+")  # rewired2_001 belongs to rewired2
 TITLES = {"rewired2": "triangles, n = 100,000", "rewired3": "tetrahedra, n = 100,000"}
@@ -75,7 +74,7 @@ def draw(args):
         raise records.Absent("no sequences of a family in several shares")
     points += of_parth(tables, {name: share for name, share, *_ in points})
     families = sorted({FAMILY.fullmatch(p[0])[1] for p in points})
-    fig, axes = paper.figure(len(families), height=3.2, width=7)
+    fig, axes = style.row_of_axes(len(families), height=3.2, width=7)
     for family, axis in zip(families, axes):
         mine = [p for p in points if FAMILY.fullmatch(p[0])[1] == family]
         ends = []

@@ -119,6 +119,12 @@ def without_mathtext(figure):
                     put(Literal(get()))
 
 
+def row_of_axes(columns=1, height=2.9, width=6.6):
+    """(figure, axes) in one row."""
+    fig, axes = plt.subplots(1, columns, figsize=(width, height), squeeze=False, layout="constrained")
+    return fig, axes[0]
+
+
 def caption(figure, lines, width=110):
     """Small lines under a figure: what it leaves out."""
     if lines:
@@ -152,7 +158,7 @@ def save(figure, folder, name, header, rows):
 def figures():
     """Names of all figures: the scripts next to this one."""
     return sorted(p.stem for p in Path(__file__).resolve().parent.glob("*.py")
-                  if not p.stem.startswith(("style", "records", "language", "estimate")) and not p.stem.endswith("_test"))
+                  if not p.stem.startswith(("style", "records")) and not p.stem.endswith("_test"))
 
 
 def draw_figure(name, sources, out, population=(), **options):

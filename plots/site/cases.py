@@ -16,9 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "paper")]
 
-import estimate  # noqa: E402
 import order_kinds  # noqa: E402
 import records  # noqa: E402
+from records_ratios import of_samples  # noqa: E402
 import stale  # noqa: E402
 from machines import key_of, part_of, place  # noqa: E402
 
@@ -114,7 +114,7 @@ class Case:
         self.seconds = self.interval = None
         self.compact = last["phases_s"].get("compact", 0) if self.samples else 0
         if self.samples:
-            e = estimate.of_samples(self.samples, records.case_name(last))
+            e = of_samples(self.samples, records.case_name(last))
             self.seconds, self.interval = e.number, e.interval()
         self.matrix = last["matrix"]["name"]
         self.machine, self.commit = key_of(last), last["git"]["sha"]
