@@ -50,11 +50,8 @@ import records  # noqa: E402
 import style  # noqa: E402
 from terminal_text import printable  # noqa: E402
 
-# Figures that are not drawn from the records "paper" of evidence.toml alone.
-RECORDS_OF = {"fig04_frontier_size": ("frontier", "paper"), "fig17_schedules": ("simulator", "paper"),
-              "fig21_chunk_size": ("simulator_chunks", "paper"),
-              "fig19_scaling": ("scaling",), "growth": ("growth",), "growth_fits": ("families",),
-              "orderings": ("orderings",)}
+# Figures that are not drawn from the records of the judgement and of the simulator.
+RECORDS_OF = {"growth": ("growth",), "growth_fits": ("families",), "orderings": ("orderings",)}
 TABLES = {"supplement_numeric": "experiments/records/2026-11-21_cpu/supplement_numeric.csv"}
 # Units of columns whose CSV does not name them, by table.
 UNITS = {"supplement_numeric": {"n": "rows", "nnz(A)": "entries", "nnz(L+U)": "entries", "values outside": "entries",
@@ -121,8 +118,7 @@ class Content:
     def call_machines(self):
         """A row for each machine whose records count."""
         judged = [r for m in self.judge.measured.values() for r in m.runs]
-        used = [p for entry in (*self.evidence["figures"], *self.evidence["population"]) for p in self.files(entry)]
-        shown = records.read_runs(dict.fromkeys(used))
+        shown = records.read_runs(dict.fromkeys(p for entry in self.evidence["figures"] for p in self.files(entry)))
         count, drawn = (collections.Counter(map(machines.key_of, runs)) for runs in (judged, shown))
         return self.put(("machine", "GPUs", "processor", "hardware threads", "driver", "first record", "runs, questions",
                          "runs, figures"), [
@@ -130,26 +126,22 @@ class Content:
              m.first[:10], f"{count[key]:,}", f"{drawn[key]:,}") for key, m in machines.machines_of(judged + shown).items()])
 
     def sources(self, name):
-        """The files that a figure is drawn from, and the files of real matrices that it shows in addition."""
+        """The files that a figure is drawn from."""
         if name == "headline":
-            return headline.COMMITTED, []
-        entries = RECORDS_OF.get(name, ("paper",))
-        files = [path for entry in entries for path in self.files(entry)]
-        real = [path for entry in entries for path in self.files(entry, "population")]
-        return files, real
+            return headline.COMMITTED
+        return [file for entry in RECORDS_OF.get(name, ("judgement", "simulator")) for file in self.files(entry)]
 
-    def files(self, entry, table="figures"):
+    def files(self, entry):
         """Files of an entry of evidence.toml."""
-        places = self.evidence[table].get(entry, ())
-        return records.files_of(path for place in places for path in sorted(ROOT.glob(place)) or [ROOT / place])
+        places = (self.evidence["records"] | self.evidence["figures"])[entry]
+        return records.files_of(path for place in places for path in sorted(ROOT.glob(place)))
 
     def draw(self, name):
         """plots/NAME.py into the folder of figures."""
         if name not in style.figures():
             raise Fault(f"there is no plots/{name}.py")
         try:
-            files, real = self.sources(name)
-            self.captions[name] = style.draw_figure(name, files, self.figures, real)
+            self.captions[name] = style.draw_figure(name, self.sources(name), self.figures)
         except records.Absent as e:
             self.absent[name] = str(e).replace(f"{ROOT}/", "")
         except records.Refused as e:

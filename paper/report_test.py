@@ -108,13 +108,10 @@ class ReportTest(unittest.TestCase):
 
 
 class Figures(unittest.TestCase):
-    def test_real_matrices_are_those_of_the_same_name(self):
+    def test_records_of_a_figure(self):
         content = build.Content(claims.Judge({}), Path())
-        content.evidence["population"] = {"growth": content.evidence["figures"]["orderings"]}
-        self.assertEqual(content.sources("fig10_fill2")[1], [])
-        files, real = content.sources("growth")
-        self.assertEqual([f.name for f in real], ["orders.jsonl", "orders.jsonl"])
-        self.assertEqual([f.name for f in files], ["growth.jsonl"])
+        self.assertEqual([f.name for f in content.sources("growth")], ["growth.jsonl"])
+        self.assertEqual(content.sources("fig10_fill2"), content.files("judgement") + content.files("simulator"))
 
     def test_a_figure_without_records_is_said_to_be_so(self):
         part, = build.blocks("![a](fig)", [], {"fig": "no runs of x"})

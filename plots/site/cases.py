@@ -34,11 +34,10 @@ def counted_files(evidence=ROOT / "paper" / "evidence.toml"):
     """{file: names of the entries of its tables that it belongs to}, simulated schedules left out."""
     content = records.read_toml(evidence)
     files = {}
-    for table in ("records", "figures", "population"):
+    for table in ("records", "figures"):
         for entry, places in content.get(table, {}).items():
             for file in records.files_of(f for p in places for f in sorted(ROOT.glob(p))):
-                name = entry if table != "population" else f"{entry}, real matrices"
-                files.setdefault(file, []).append(name)
+                files.setdefault(file, []).append(entry)
     return {f: names for f, names in files.items() if f.is_relative_to(ROOT / "experiments" / "records")}
 
 
