@@ -66,7 +66,7 @@ def read(sources):
                 simulated.append(line)
             elif "dram_gb_per_s" in line:
                 # Lines of before 27 November 2026 do not say so; ncu then ended after 32 launches.
-                line.setdefault("complete", line["launches"] < 32)
+                line.setdefault("complete", line.get("launches", 32) < 32)
                 profiles.append(line)
             elif line.get("kind") in ("order", "sequence"):
                 continue
