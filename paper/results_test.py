@@ -105,7 +105,7 @@ class ResultsTest(unittest.TestCase):
         self.assertEqual(len(re.findall(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 3)
         self.assertNotRegex(page, r'(src|href)="(?!data:|#)')
         self.assertIn("1 fail, 3 pass, 1 skipped", page)
-        self.assertIn('<td>twotone*</td><td class="n">11948</td><td>cpu_fill2_parallel</td><td>sources_per_range=1</td>'
+        self.assertIn('<td>twotone*</td><td class="n">11,948</td><td>cpu_fill2_parallel</td><td>sources_per_range=1</td>'
                       '<td class="n">4000</td><td class="n">20</td><td class="v good">pass</td>', page)
         self.assertIn('<td class="v bad">fail</td><td>&lt;wrong&gt;</td>', page)
         self.assertIn('<td class="n">counters</td>', page)

@@ -19,7 +19,7 @@ from style import plt
 
 HERE = Path(__file__).resolve().parent
 FOLDER = records.ROOT / "experiments" / "records"
-COMMITTED = sorted(FOLDER.glob("2026-11-27_h200_judgement_*")) or [FOLDER / "2026-11-27_h200_new_patterns"]
+COMMITTED = sorted(FOLDER.glob("2026-11-27_h*_judgement"))
 BASE = ratios.case("peer_superlu_dist", "time")
 SERIES = {"gpu_bitmap_panels": ("one GPU", ratios.case("gpu_bitmap_panels")),
           "cpu_bitmap_panels": ("one core", ratios.case("cpu_bitmap_panels", "time", threads=1))}
@@ -113,7 +113,7 @@ def draw(args):
     style.write_table(args.out / "headline_means.csv", MEANS, means)
     picture = args.out / "headline.png"  # small enough to travel with the sources
     with Image.open(picture) as full:
-        small = full.convert("RGB").quantize(32)
+        small = full.convert("RGB").quantize(64, Image.Quantize.FASTOCTREE)
     small.save(picture, optimize=True)
 
 

@@ -11,8 +11,6 @@ import records_ratios as ratios
 import style
 
 ORDERS = headline.FOLDER / "2026-11-26_h200_orders" / "kinds.jsonl"
-# Until the judgement's records exist, the searches are those of older records on H200s.
-OLDER = [headline.FOLDER / "2026-11-22_h200_x2_second_host" / "real.jsonl"]
 RANKS = ratios.case("peer_superlu_dist_parallel", "time", fewest=True)
 NAMES = {"real": "real", "finite elements": "finite elements", "power grid": "power grids", "generated": "generated"}
 HEADER = ("what", "geometric mean", "range", "inputs", "machine")
@@ -57,7 +55,7 @@ def speeds():
     """Rows of patterns analysed for the first time."""
     inputs = table_of(headline.COMMITTED)
     fast, slow = (inputs.speeds(case) for _, case in headline.SERIES.values())
-    host = "one H200; one core"
+    host = "one H100 or H200; one core"
     what = "`gpu_bitmap_panels` compared with `symbfact` of SuperLU_DIST"
     of_kind = by_kind(fast)
     large = [v.number for v in inputs.large(fast).each.values() if v.kind in records.REAL]
@@ -65,18 +63,10 @@ def speeds():
     yield row("`gpu_bitmap_panels` compared with `symbfact`, 10,000 rows or more", large, "times as fast", "real", host)
     rival = by_kind(best_rival(inputs))["real"]
     yield row("`gpu_bitmap_panels` compared with parallel SuperLU_DIST on its best number of ranks, 1 to 16", rival, "times as fast", "real",
-              "one H200; 16 cores")
+              "one H100 or H200; 16 cores")
     yield row("`cpu_bitmap_panels` compared with `symbfact`, both on one core", by_kind(slow)["real"], "times as fast", "real", "one core")
     for kind, values in of_kind.items():
         yield row(what, values, "times as fast", NAMES[kind], host)
-
-
-def several_gpus():
-    """The panels on four GPUs of one host, compared with one."""
-    inputs = table_of(folders) if (folders := sorted(headline.FOLDER.glob("2026-11-27_*x4_judgement*"))) else None
-    found = inputs and inputs.ratio(ratios.case("gpu_bitmap_panels"), ratios.case("gpu_bitmap_panels_multi"))
-    for kind, values in (by_kind(found) if found else {}).items():
-        yield row("`gpu_bitmap_panels_multi` on four GPUs compared with one", values, "times as fast", NAMES[kind], "four H200s")
 
 
 def beside():
@@ -91,12 +81,9 @@ def beside():
 
 def searches():
     """The paper's search compared with fill2."""
-    inputs = table_of(headline.COMMITTED)
-    if "gpu_fill2_naive" not in {r["variant"] for r in inputs.runs}:
-        inputs = table_of(OLDER)
-    found = inputs.ratio(ratios.case("gpu_fill2_naive"), ratios.case("gpu_maxid", concurrent_sources=0, memory_budget_mb=0))
+    found = table_of(headline.COMMITTED).ratio(ratios.case("gpu_fill2_naive"), ratios.case("gpu_maxid", concurrent_sources=0, memory_budget_mb=0))
     yield row("the paper's `gpu_maxid` compared with `gpu_fill2_naive` (the paper: 13.0)", by_kind(found)["real"],
-              "times as fast (arithmetic mean)", "real", "one H200", statistics.fmean)
+              "times as fast (arithmetic mean)", "real", "one H100 or H200", statistics.fmean)
 
 
 def orders():
@@ -112,7 +99,7 @@ def orders():
 
 def table():
     """Lines of Markdown: real matrices first."""
-    rows = [*speeds(), *searches(), *several_gpus(), *orders()]
+    rows = [*speeds(), *searches(), *orders()]
     rows.sort(key=lambda r: not r[3].endswith(" real"))
     return ["| " + " | ".join(HEADER) + " |", "|---|---|---|---|---|", *("| " + " | ".join(r) + " |" for r in rows)]
 
