@@ -18,7 +18,7 @@ HEADER = ("what", "geometric mean", "range", "inputs", "machine")
 
 def digits(value):
     """Two digits, three of numbers above 10."""
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
 def row(what, values, text, inputs, machine, mean=statistics.geometric_mean):
