@@ -1,6 +1,6 @@
 """Figure 4 of the paper: average frontier size of each source of the maxId search, 1,024 at a time, over the source ID on bcsstk18;
 its rank correlation with the source, and the largest over the smallest source, on all matrices. All panels are of one set of
-records of the counting build."""
+records of the counting build; the sizes of all sources may be in frontier.jsonl.gz next to them."""
 
 import sys
 
@@ -55,7 +55,10 @@ def draw(args):
     table = ratios.Table(args)
     rank = table.quantity(lambda a: a, statistic(lambda s: s["rank_correlation"]))
     spread = table.quantity(lambda a: a, statistic(lambda s: s["most"] / s["least_positive"]))
-    shown = [r for r in table.runs if r["counting"] and r["variant"] == "gpu_maxid" and r.get("series", {}).get("frontier_size")]
+    folders = sorted({source if source.is_dir() else source.parent for source in table.sources})
+    kept = [path for folder in folders if (path := folder / "frontier.jsonl.gz").exists()]
+    shown = [r for r in table.runs + records.accept(records.read_runs(kept), "leave out", True)
+             if r["counting"] and r["variant"] == "gpu_maxid" and r.get("series", {}).get("frontier_size")]
     shown = [r for r in shown if table.kind(r["matrix"]["name"]) == "original"][-1:]
     if not rank.each and not shown:
         raise records.Absent(f"{records.named(args.records)}: no frontier sizes of gpu_maxid by the counting build")

@@ -19,7 +19,7 @@ def draw(args):
         raise records.Absent(f"{records.named(args.records)}: no complete profiles")
     copy = max(line["copy_gb_per_s"] for line in table.profiles)
     panels = [(gigabytes, "DRAM, GB/s", "GB/s", ((0.43 * V100, "387 (mean)"),)),
-              (percent, "DRAM, percent of its peak", "%", ((43, "43 (mean)"), (47, "47"), (40, "40"))),
+              (percent, "DRAM, percent of its peak", "%", ((43, "43 (mean, 40 to 47)"), (47, ""), (40, ""))),
               (table.profile("l2_percent"), "L2, percent of its peak", "%")]
     panels = [p for p in panels if p[0].each]
     fig, axes = kinds.panels(len(panels))

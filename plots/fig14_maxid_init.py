@@ -16,7 +16,7 @@ def parts(table):
 
 
 def draw(args):
-    kinds.figure(args, "fig14_maxid_init", parts, "mean", answer=ANSWER, line=0, log=False, limits=(-0.8, 6))
+    kinds.figure(args, "fig14_maxid_init", parts, "mean", answer=ANSWER, line=0, log=False, limits=(-2, 6))
 
 
 if __name__ == "__main__":

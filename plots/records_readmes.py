@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes answer, picture and table of the paper's figures into experiments/NAME/README.md, from the committed records of the
-judgement: what stands between the question and "**How measured.**". style_test.py compares the READMEs with it.
+"""Writes answer, picture and table of the paper's figures into experiments/NAME/README.md, from the records that the judge
+reads: what stands between the question and "**How measured.**". style_test.py compares the READMEs with it.
 
   records_readmes.py [NAME...]    all figures that have such a README, without a name"""
 
@@ -14,8 +14,8 @@ import records
 import style
 
 EXPERIMENTS = records.ROOT / "experiments"
-JUDGEMENT = sorted((EXPERIMENTS / "records").glob("2026-11-27_*judgement*"))
-SIMULATED = sorted((EXPERIMENTS / "scaling_simulator").glob("*.jsonl"))
+SOURCES = [path for patterns in records.read_toml(records.ROOT / "paper" / "evidence.toml")["records"].values() for pattern in patterns
+           for path in sorted(records.ROOT.glob(pattern))]
 BEGIN, END = "\n**Answer.**", "\n**How measured.**"
 
 
@@ -26,9 +26,7 @@ def names():
 
 def block(name, folder):
     """Answer, picture and table of a figure, drawn into a folder; Absent if the records have nothing for it."""
-    if not JUDGEMENT:
-        raise records.Absent("there are no records of the judgement")
-    style.draw_figure(name, [*JUDGEMENT, *SIMULATED], folder)
+    style.draw_figure(name, SOURCES, folder)
     answer, _, rest = (folder / f"{name}.md").read_text(encoding="utf-8").partition("\n\n")
     return f"\n{answer}\n\n![{answer_of(name)}](figure.png)\n\n{rest}"
 
@@ -58,7 +56,7 @@ def main(chosen):
                 continue
             (EXPERIMENTS / name / "README.md").write_text(text, encoding="utf-8")
             with Image.open(Path(folder) / f"{name}.png") as full:
-                small = full.convert("RGB").resize((full.width * 5 // 8, full.height * 5 // 8), Image.LANCZOS).quantize(32)
+                small = full.convert("RGB").resize((full.width * 5 // 8, full.height * 5 // 8), Image.LANCZOS).quantize(64, Image.Quantize.FASTOCTREE)
             small.save(EXPERIMENTS / name / "figure.png", optimize=True)
 
 

@@ -165,6 +165,7 @@ def markdown(rows):
     lines += [(f"{t} ({how[t]})", of_paper[t], *(of_cell(found[t, k]) if (t, k) in found else "" for k in kinds)) for t in titles]
     counts = {k: [len({r[2] for r in rows if r[0] == t and r[1] in (records.REAL if k == ALL_REAL else (k,))} - set(ratios.NUMBERS))
                   for t in titles] for k in kinds}
+    counts = {k: [n for n in c if n] for k, c in counts.items()}
     spans = [f"{min(c)} to {max(c)}" if min(c) < max(c) else str(max(c)) for c in counts.values()]
     return ["| " + " | ".join(line) + " |" for line in [*lines, ("number of matrices", "", *spans)]]
 
