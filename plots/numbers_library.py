@@ -1,0 +1,197 @@
+"""Numbers that the documents of the library print, from committed records (numbers.py)."""
+
+import statistics
+
+from numbers_records import document, mean, mean_and_span, number, one_digit_up, row, span, table
+
+UNCHANGED = "2026-11-26_h200_unchanged_programs"
+KIND = {"cvxbqp1": "real", "FEM_3D_thermal1": "real", "epb3": "real", "bcsstk25": "real", "G2_circuit": "circuit", "onetone1": "circuit",
+        "memplus": "circuit"}
+NAMES = {"grid:40x40x40": "7-point grid 40³", "grid:56x56x56": "7-point grid 56³", "grid:500x500x1": "5-point grid 500²",
+         "grid:1000x1000x1": "5-point grid 1,000²", "gen:grid7:nx=30": "7-point grid of 30³", "gen:grid7:nx=56": "7-point grid of 56³",
+         "gen:circuit:n=100000,hubs=20": "circuit, 20 hubs", "gen:circuit:n=200000,hubs=20": "circuit of 200,000, 20 hubs",
+         "gen:elasticity3d:nx=34": "elasticity, grid of 34³", "gen:edge_elements:nx=36": "edge elements, grid of 36³"}
+ELEMENTS = ("diffusion", "elasticity", "convection", "edge", "penalty")
+
+
+def name_and_kind(matrix):
+    kind = "generated" if ":" in matrix else "power grid" if matrix.startswith("kkt") else \
+        "finite elements" if matrix.startswith(ELEMENTS) else KIND[matrix]
+    return NAMES.get(matrix, matrix), kind
+
+
+def solve(run):
+    return number(run, "analyze_s", "factor_s", "solve_s")
+
+
+def solves(runs):
+    return runs.numbers("analyze_cpu_s", "factor_cpu_s", "solve_cpu_s")
+
+
+def on_16_threads():
+    """{matrix: {order: (time of the order, speed of the solve) in the first run and in the second}} of metis.csv. The default
+    on the GPU, which elasticity1_bracket had without a name, is taken for the named order."""
+    found = {}
+    for matrix, runs in table(f"{UNCHANGED}/metis.csv").each("matrix").items():
+        found[matrix] = {}
+        for order, of_order in runs.each("order").items():
+            base = [solve(r) for r in runs.where(order="metis")]
+            found[matrix].setdefault(order.removesuffix(" (unasked)"), [(number(r, "order_s"), b / solve(r)) for r, b in zip(of_order, base)])
+    return found
+
+
+def default_solves():
+    """Speeds of first solves with the default of libgsofa_metis: the GPU for graphs of at least 1,000,000 entries."""
+    entries = {r["matrix"]: int(r["nnz"]) - int(r["n"]) for r in table(f"{UNCHANGED}/metis.csv")}
+    return [orders["gpu_nested_dissection" if entries[m] >= 1_000_000 else "nested_dissection"][0][1] for m, orders in on_16_threads().items()]
+
+
+def two_replicas():
+    """{matrix: (METIS's better run, ours, operations, speed of the solve)}, one thread."""
+    found = {}
+    for matrix, runs in table("2026-11-26_cpu2_metis/two_replicas.csv").each("matrix").items():
+        metis, ours = (runs.where(order=o) for o in ("metis", "default"))
+        cpu = [min(r.numbers("order_cpu_s")) for r in (metis, ours)]
+        entire = [min(solves(r)) for r in (metis, ours)]
+        found[matrix] = (*cpu, number(ours[0], "flops") / number(metis[0], "flops"), entire[0] / entire[1], metis[0]["n"])
+    return found
+
+
+@document("harness/library/metis/README.md", "| variable | effect |")
+def metis():
+    both = on_16_threads()
+    for matrix, orders in both.items():
+        def pair(order, k, form, found=orders):
+            return ", ".join(form.format(v[k]) for v in found[order]) if order in found else ""
+        yield row(*name_and_kind(matrix), f"{orders['metis'][1][0]:.2f}", *(pair(o, 0, "{:.2f}") for o in ("nested_dissection", "gpu_nested_dissection")),
+                  *(pair(o, 1, "{:.1f}") for o in ("nested_dissection", "gpu_nested_dissection")))
+    host, gpu = ([mean(orders[o][k][1] for orders in both.values() if o in orders) for k in (0, 1)]
+                 for o in ("nested_dissection", "gpu_nested_dissection"))
+    yield "The geometric means are {:.1f} and {:.1f} on 16 threads, {:.1f} and {:.1f} on the GPU.".format(*host, *gpu)
+    one = two_replicas()
+    for matrix, (theirs, ours, operations, speed, n) in one.items():
+        yield row(*name_and_kind(matrix), f"{int(n):,}", f"{theirs:.2f}", f"{ours:.2f}", f"{operations:.2f}", f"{speed:.2f}")
+    grids = [v for m, v in one.items() if m.startswith("kkt")]
+    rest = [v for m, v in one.items() if not m.startswith("kkt")]
+    space = sorted(v[3] for m, v in one.items() if m.count("x1") == 0 and m.startswith("grid"))
+    others = [v[3] for m, v in one.items() if not m.startswith(("kkt", "grid:40", "grid:56"))]
+    yield f"orders power grids {mean(v[0] / v[1] for v in grids):.0f} times as fast as METIS"
+    yield f"other matrices in {span([v[1] / v[0] for v in rest])} times METIS's time, with {span([v[2] for v in one.values()], '{:.2f}')} times as many operations"
+    yield "The solves are {:.1f} and {:.1f} times as fast for power grids, {:.1f} and {:.1f} for grids in space, {} for the others.".format(
+        *sorted(v[3] for v in grids), *space, span(others, "{:.2f}"))
+    yield from metis_on_one_thread(one)
+
+
+def metis_on_one_thread(two):
+    runs = table("2026-11-26_cpu2_metis/one_thread.csv")
+    four, speeds = {}, {}
+    for (program, matrix), of_matrix in runs.each("program", "matrix").items():
+        own, ours = of_matrix.where(order="metis"), of_matrix.where(order="nested_dissection")
+        speeds[program, matrix] = statistics.median(solves(own)) / statistics.median(solves(ours))
+        if program == "cholmod":
+            orders = [min(r.numbers("order_cpu_s")) for r in (own, ours)]
+            four[matrix.replace("grid_", "grid:")] = orders[1] / orders[0], number(ours[0], "flops") / number(own[0], "flops")
+    times = [two[m][1] / two[m][0] / of_four[0] for m, of_four in four.items()]
+    operations = [two[m][2] / of_four[1] for m, of_four in four.items()]
+    yield f"takes {mean_and_span(times, '{:.2f}')} of the time of four with {mean(operations):.2f} times as many operations " \
+        f"({span(operations, '{:.2f}')}, {len(four)} matrices)"
+    grids, rest = ([v for (_, m), v in speeds.items() if m.startswith("kkt") == grid] for grid in (True, False))
+    yield f"power grids {span(grids)} times as fast, others {span(rest, '{:.2f}')} times."
+    worst = {p: max(r.numbers("residual")) for p, r in runs.each("program").items()}
+    worst["superlu"] = max(table("2026-11-26_cpu2_superlu_dist/cpu_seconds.csv").numbers("residual"))
+    yield "at most {} (CHOLMOD), {} (Eigen), {} (MUMPS), {} (SuperLU_DIST)".format(*(one_digit_up(worst[p]) for p in ("cholmod", "eigen", "mumps", "superlu")))
+
+
+@document("harness/library/superlu/README.md", "| variable | effect |")
+def superlu():
+    pairs = pairs_of_solves("2026-11-26_cpu2_superlu_dist/cpu_seconds.csv")
+    shown = ("epb3", "cvxbqp1", "FEM_3D_thermal1", "diffusion1_block", "bcsstk25", "kkt_4661_sdet", "G2_circuit", "memplus",
+             "gen:circuit:n=100000,hubs=20", "gen:grid7:nx=30")
+    speed = {}
+    for matrix, (own, ours) in pairs.items():
+        def medians(column, both=(own, ours)):
+            return [statistics.median(r.numbers(column)) for r in both]
+        alls, operations = medians("all_s"), medians("operations")
+        speed[matrix] = alls[0] / alls[1]
+        if matrix in shown:
+            yield row(*name_and_kind(matrix), f"{int(own[0]['n']):,}", *(f"{v:.3f} s" for v in medians("column_order_s")),
+                      *(f"{v:.2f} s" for v in alls), f"{operations[1] / operations[0]:.2f}", f"{speed[matrix]:.2f}")
+    more = ("Dubcova1", "cage9", "case_ACTIVSg2000_Jac", "kkt_9591_goc", "convection_bracket")
+    yield "**Six more inputs**: " + "".join(f"{m} {speed[m]:.2f}, " for m in more) + \
+        f"27-point grid of 100 x 40 x 11 {speed['gen:grid27:nx=100,ny=40,nz=11']:.2f} times as fast"
+    yield f"Median of all {len(speed)} inputs: {statistics.median(speed.values()):.2f}."
+    yield from superlu_phases(pairs)
+    yield from superlu_settings(pairs)
+    for matrix, runs in table(f"{UNCHANGED}/superlu_dist.csv").where(ranks=16).each("matrix").items():
+        yield row(*name_and_kind(matrix), *(f"{number(r, 'order_s'):.2f}, {number(r, 'all_s'):.2f}" for r in runs))
+
+
+def superlu_phases(pairs):
+    def medians(matrix, column):
+        return [statistics.median(runs.numbers(column)) for runs in pairs[matrix]]
+    symbolic = {m: medians(m, "symbolic_s") for m in pairs}
+    shares = [100 * symbolic[m][1] / medians(m, "all_s")[1] for m in pairs]
+    yield f"is {span(shares)} % of these solves. It takes {span([v[1] / v[0] for v in symbolic.values()])} times as long"
+    dissected = ("diffusion1_block", "convection_bracket", "gen:grid7:nx=30", "gen:grid27:nx=100,ny=40,nz=11")
+    both = {c: [medians(m, c)[1] / medians(m, c)[0] for m in dissected] for c in ("column_order_s", "operations")}
+    yield f"takes {span(both['column_order_s'])} times as long as METIS (diffusion1_block, convection_bracket, both grids), " \
+        f"with {span(both['operations'], '{:.2f}')} times the operations"
+
+
+def superlu_settings(pairs):
+    before, speeds = {}, {"automatic": {}, "nested_dissection": {}}
+    for run in table("2026-11-26_cpu2_superlu_dist/cpu_seconds.csv"):
+        if run["with"] == "own":
+            before[run["matrix"]] = number(run, "all_s")
+        elif run["with"] in speeds and run["matrix"] in pairs:
+            speeds[run["with"]].setdefault(run["matrix"], []).append(before[run["matrix"]] / number(run, "all_s"))
+    slower = [[v for v in map(statistics.median, found.values()) if v < 1] for found in speeds.values()]
+    yield f"On {len(speeds['automatic'])} of these inputs"
+    yield "`automatic` makes {} solves slower than METIS ({} times as fast), and `nested_dissection` {} ({})".format(
+        *(x for v in slower for x in (len(v), span(v, "{:.2f}"))))
+    wall = {}
+    for (matrix, ranks), runs in table("2026-11-26_cpu2_superlu_dist/wall_seconds.csv").each("matrix", "ranks").items():
+        own, ours = (runs.where(**{"with": w}) for w in ("own", "default"))
+        if len(ours) == 3:
+            wall.setdefault(matrix.replace("gen:grid7:nx=30", "7-point grid"), []).append(
+                f"{statistics.median(own.numbers('all_s')) / statistics.median(ours.numbers('all_s')):.2f}")
+    yield from (f"{m} {', '.join(v)}" for m, v in wall.items())
+
+
+def pairs_of_solves(path):
+    """{matrix: (solves by SuperLU_DIST alone, solves with the default order)} of runs that alternate."""
+    solves, found = table(path), {}
+    for before, ours in zip(solves, solves[1:]):
+        if ours["with"] == "default":
+            own, default = found.setdefault(ours["matrix"], (type(solves)(), type(solves)()))
+            own.append(before)
+            default.append(ours)
+    return found
+
+
+@document("harness/library/docs/cudss.md", "| interface | call | example |")
+def cudss():
+    yield f"| 16 host threads (threading layer) | {mean_and_span(finite_elements('own_threads'))} |"
+    yield f"| 1 host thread (no threading layer) | {span_of_one_thread()} |"
+    for matrix, runs in table(f"{UNCHANGED}/cudss.csv").each("matrix").items():
+        all_ms = {r["configuration"]: number(r, "all_ms") for r in runs}
+        kind = {"spd": "positive definite"}.get(runs[0]["type"], runs[0]["type"])
+        name, of = name_and_kind(matrix)
+        yield row(name, kind, of, *(f"{all_ms[c]:,.0f}" for c in ("own_threads", "own_1", "set_order")),
+                  f"{all_ms['own_threads'] / all_ms['set_order']:.1f}", f"{number(runs.only(configuration='set_order'), 'order_ms'):.0f}")
+    layer = [a / b for a, b in zip(finite_elements("own_1"), finite_elements("own_threads"))]
+    yield f"Without the layer, cuDSS alone solves the eight matrices above in {mean_and_span(layer).replace(' (', ' times the time (')}"
+    once = [number(r.only(configuration="set_order"), "all_ms") / number(r.only(configuration="set_order_1"), "all_ms")
+            for r in table(f"{UNCHANGED}/cudss.csv").each("matrix").values()]
+    yield f"differed by {max(max(v, 1 / v) for v in once) * 100 - 100:.0f} % at most"
+
+
+def finite_elements(configuration):
+    """Times of whole solves by cuDSS over those with our order and tree, eight matrices."""
+    return [number(r.only(configuration=configuration), "all_ms") / number(r.only(configuration="ours_tree"), "all_ms")
+            for r in table("2026-11-26_h200_orders/cudss.csv").each("matrix").values()]
+
+
+def span_of_one_thread():
+    values = finite_elements("own_1")
+    return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.0f})"
