@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numbers_library  # noqa: E402,F401
+import numbers_panels  # noqa: E402,F401
 import numbers_records  # noqa: E402
 import numbers_studies  # noqa: E402,F401
 import records  # noqa: E402
