@@ -158,7 +158,7 @@ def save(figure, folder, name, header, rows):
 def figures():
     """Names of all figures: the scripts next to this one."""
     return sorted(p.stem for p in Path(__file__).resolve().parent.glob("*.py")
-                  if not p.stem.startswith(("style", "records")) and not p.stem.endswith("_test"))
+                  if not p.stem.startswith(("style", "records", "numbers")) and not p.stem.endswith("_test"))
 
 
 def draw_figure(name, sources, out, population=(), **options):
