@@ -147,9 +147,7 @@ session_info make_session(int argc, const char* const* argv) {
   std::string stamp = utc_now();
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
   s.run_id = fmt::format("{}-{:08x}", stamp, entropy());
-  for (const char* word : std::span(argv, static_cast<std::size_t>(argc))) {
-    s.argv.push_back(relative_to_here(word));
-  }
+  s.argv.assign(argv, argv + argc);
   return s;
 }
 
@@ -195,7 +193,8 @@ json record_head(const session_info& session, const machine_state& before,
   r["schema"] = record_schema;
   r["run_id"] = session.run_id;
   r["time_utc"] = utc_now();
-  r["argv"] = session.argv;
+  r["argv"] = json::array();
+  for (const std::string& word : session.argv) r["argv"].push_back(relative_to_here(word));
   r["experiment"] = session.experiment;
   r["git"] = {{"sha", this_build().git_sha}, {"dirty", this_build().git_dirty}};
   r["build"] = build_json();

@@ -18,6 +18,7 @@ sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "paper")]
 
 import order_kinds  # noqa: E402
 import records  # noqa: E402
+import records_ratios  # noqa: E402
 from records_ratios import of_samples  # noqa: E402
 import stale  # noqa: E402
 from machines import key_of, part_of, place  # noqa: E402
@@ -25,7 +26,6 @@ from machines import key_of, part_of, place  # noqa: E402
 BASELINE = "peer_superlu_dist"
 LONGEST = 150  # characters of a slug
 BUNDLED = ROOT / "experiments" / "matrices"
-MADE = ("stand-in", "generated")  # kinds of matrices that are not real
 BEST_ORDERS = ("tournament", "automatic", "gpu_nested_dissection", "cpu_nested_dissection")
 TIMED = "times.jsonl"
 
@@ -179,7 +179,9 @@ Standing = collections.namedtuple("Standing", "cases real mean least most matric
 
 
 def is_real(case):
-    return records.kind(case.last["matrix"]) not in MADE
+    """True of an original or a real matrix; the times of the smallest ones are those of a call."""
+    matrix = case.last["matrix"]
+    return records.kind(matrix) in records.REAL and matrix["n"] >= records_ratios.LEAST_ROWS
 
 
 def standings(cases):

@@ -46,7 +46,6 @@ MARK = ".gsofa-site"  # a file of every site, by which its folder is known
 ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 SYMBOLS = dict(zip(rules.WORDS, "✓↗✗–"))
 FIGURE = ("gpu_bitmap_panels", "cpu_bitmap_panels", "gpu_maxid")  # variants in the figure of the first page
-LARGE = 10_000  # rows
 COLUMNS = ("matrix", "kind", "n", "nnz", "nnz_lu", "variant", "settings", "part", "machine", "commit", "ms", "low_ms", "high_ms",
            "without_digests_ms", "runs", "ended_after_ms", "status", "times_symbfact")
 
@@ -84,6 +83,12 @@ def read_stale():
             raise records.Refused(f"{path}:{number}: not five columns")
         found[f"experiments/records/{row[0]}", row[1], row[2]] = row[4]
     return found
+
+
+def speeds():
+    """{group: row of plots/headline_means.csv} of the fastest variant: the numbers of the project's README."""
+    with open(ROOT / "plots" / "headline_means.csv", encoding="utf-8", newline="") as f:
+        return {r["group"]: r for r in csv.DictReader(f) if r["variant"] == FIGURE[0]}
 
 
 class Site:
@@ -136,11 +141,10 @@ class Site:
         rows = [[self.standing_row(s) for s in of] for of in self.standings.values()]
         rows.sort(key=lambda of: (not of[0]["real"], -of[0]["mean"]))
         fast = self.standings[FIGURE[0]][0]
-        large = [self.ratios[c] for c in fast.cases if c in self.ratios and c.last["matrix"]["n"] >= LARGE]
         leaders = [row for row, *_ in rows]
         return {"groups": [("real", [of for of in rows if of[0]["real"]]), ("few", [of for of in rows if not of[0]["real"]])],
                 "scale": pictures.Scale([row[key] for row in leaders for key in ("least", "most")]),
-                "fast": self.standing_row(fast), "large": (len(large), statistics.geometric_mean(large)),
+                "fast": self.standing_row(fast), "means": speeds(),
                 "sentences": claims.printed_sentences(), "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
                 "counts": {"cases": len(self.cases), "runs": sum(len(c.runs) for c in self.cases),
                            "variants": len({c.variant for c in self.cases}), "matrices": len(self.names)}}
