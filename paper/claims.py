@@ -171,8 +171,8 @@ def five_sentences(questions):
         return f"{len(mine)} {text}" + (f" ({', '.join(mine)})" if mine else "")
     exact = [f for k, f in of["exact"]["kinds"].items() if k != "original"]  # which is among the real ones
     verified = f"{sum(round(f.value * f.n) for f in exact)} of {sum(f.n for f in exact)}"
-    real = main_found(of["fill2_gpu"])
-    on = f", judged on {real.n} real matrices" if real else ""
+    sizes = sorted(main_found(s).n for q in questions for s in q["statements"] if s["word"] != rules.UNTESTED)
+    on = f", judged on {sizes[0]} to {sizes[-1]} real matrices" if sizes else ""
     return [
         f"Of ten questions about the paper{on}, {', '.join(map(count, rules.WORDS))}.",
         f"The relaxed search was verified on {verified} inputs of all kinds, and fill2 on the same GPU takes {here('fill2_gpu')}.",
