@@ -134,3 +134,36 @@ def petsc():
         name = matrix.replace("grid:", "7-point grid of ") + "³" * matrix.startswith("grid:")
         of = "generated" if matrix.startswith("grid:") else kind.get(matrix, "real")
         yield row(f"{name} ({of}, {int(runs[0]['n']):,})", *(f"{int(r['nnz_lu']):,}, {number(r, 'seconds'):.2f} s" if r["seconds"] else "more than 110 s" for r in runs))
+
+
+@document("variants/orderings/README.md", "| option | CPU | GPU | effect |")
+def order_variants():
+    found = {}
+    for r in records.read_orders([RECORDS / "2026-11-27_cpu2_orders" / "options.jsonl"]):
+        found.setdefault(r["matrix"]["name"], {})[r["order"]] = r["result"]["flops"], r["matrix"]
+    for matrix, kind in (("memplus", "real"), ("powersim", "real"), ("kkt_4661_sdet", "power grid"), ("kkt_9591_goc", "power grid")):
+        operations = {order: flops for order, (flops, _) in found[matrix].items()}
+        yield row(matrix, kind, f"{found[matrix]['amd'][1]['n']:,}", *(f"{operations[o] / operations['metis']:.2f}" for o in
+                                                                     ("cpu_nested_dissection:reduce=0", "cpu_nested_dissection", "amd")))
+    inputs, _ = kinds.inputs_of([FOLDER / "kinds.jsonl", FOLDER / "anchors.jsonl"], kinds.read_table(kinds.TABLE))
+    over = [i.operations("gpu_nested_dissection") / i.operations("metis") for i in inputs if i.kind == "finite elements"]
+    yield f"On {len(over)} finite-element matrices, `gpu_nested_dissection` needs {mean(over):.2f} of METIS's operations (geometric mean, at worst {max(over):.2f};"
+    yield from fill_over_degree()
+    directed = [orders for orders in found.values() if "cpu_nested_dissection:direction=best" in orders]
+    yield f"{len(directed)} unsymmetric real matrices of 1,000 to 60,000 rows"
+    yield row("`none`", "the order of A + A^T", 1)
+    what = {"nodes": "each node of the separator tree, and each small subtree, by least Markowitz products if that needs fewer operations",
+            "btf": "block triangular form first, then `nodes`",
+            "best": "the best of `nodes`, `btf`, and `btf` with only the components of at most 128 vertices; then `nodes` again, by least fill among 16 pivots"}
+    for way, text in what.items():
+        gains = [orders[f"cpu_nested_dissection:direction={way}"][0] / orders["cpu_nested_dissection"][0] for orders in directed]
+        yield row(f"`{way}`", text, spread(gains))
+
+
+def fill_over_degree():
+    """Rows of minimum fill over SuiteSparse's newest AMD."""
+    runs = table("2026-11-27_cpu2_rivals/orders.csv")
+    degree = {r["input"]: r for r in runs.where(package="SuiteSparse AMD", version="3.3.3")}
+    for kind, name in (("real", "real matrices"), ("finite elements", "finite-element matrices"), ("power grid", "KKT systems of power grids")):
+        mine = runs.where(package="this program, amf", kind=kind)
+        yield row(f"{len(mine)} {name}", *(spread([number(r, c) / number(degree[r["input"]], c) for r in mine]) for c in ("operations", "nnz_lu")))
