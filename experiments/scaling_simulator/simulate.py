@@ -129,8 +129,7 @@ def header(words):
 
 def line(key, work, layout, outcome, alone, machine):
     return {"simulated": True, "work": work["kind"], "matrix": key[0], "ordering_digest": key[1],
-            "stand_in": work["stand_in"], "matrix_kind": work["record"]["matrix"].get("kind", ""),
-            "work_commit": work["record"].get("git", {}).get("sha", ""), "n": len(work["edges"]), "nodes": layout.nodes,
+            "stand_in": work["stand_in"], "work_commit": work["record"].get("git", {}).get("sha", ""), "n": len(work["edges"]), "nodes": layout.nodes,
             "gpus_per_node": layout.workers, "gpus": layout.nodes * layout.workers,
             "schedule": layout.schedule, "chunk_size": layout.chunk_size,
             "concurrent_sources": layout.sources, "batch_barrier": layout.batch_barrier,
