@@ -195,3 +195,23 @@ def finite_elements(configuration):
 def span_of_one_thread():
     values = finite_elements("own_1")
     return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.0f})"
+
+
+PATTERNS = {"tridiagonal:n=1000000": "tridiagonal", "grid5:nx=1000": "grid, 5 points", "grid5:nx=2000": "grid, 5 points",
+            "grid5:nx=1000,oneway=0.67": "grid, 5 points, two thirds of the edges one-way"}
+
+
+def bytes_per_row():
+    """Rows of memory.csv with (pattern, n, order, estimated bytes per row, measured)."""
+    return [(PATTERNS[r["pattern"]], f"{int(r['n']):,}", r["order"], *(f"{number(r, c) / number(r, 'n'):.0f}" for c in ("estimated_bytes", "measured_bytes")))
+            for r in table("2026-11-27_cpu2_solvers/memory.csv") if r["pattern"] in PATTERNS]
+
+
+@document("harness/library/docs/memory.md")
+def memory():
+    yield from (row(*names, measured) for *names, _, measured in bytes_per_row() if "one-way" not in names[0])
+
+
+@document("harness/library/docs/estimate.md", "| member | |")
+def estimate():
+    yield from (row(*cells) for cells in bytes_per_row() if cells[0] != "tridiagonal" and cells[1] == "1,000,000" and cells[2] != "nested_dissection")
