@@ -215,3 +215,32 @@ def memory():
 @document("harness/library/docs/estimate.md", "| member | |")
 def estimate():
     yield from (row(*cells) for cells in bytes_per_row() if cells[0] != "tridiagonal" and cells[1] == "1,000,000" and cells[2] != "nested_dissection")
+
+
+@document("README.md", "| your program uses | what changes | entire solves, times as fast as before | inputs | machine |",
+          "| what | geometric mean | range | inputs | machine |")
+def readme():
+    """The cells of the table of whole solves and the sentences below it. style_test.py checks the table of results."""
+    default, host = default_solves(), [orders["nested_dissection"][0][1] for orders in on_16_threads().values() if "nested_dissection" in orders]
+    yield f"{mean_and_span(default)}, CHOLMOD, composed of recorded runs | {len(default)} |"
+    runs = table(f"{UNCHANGED}/superlu_dist.csv").where(ranks=16).each("matrix").values()
+
+    def speeds(order):
+        return [number(r.only(order="own"), "all_s") / number(r.only(order=order), "all_s") for r in runs]
+    yield f"{mean_and_span(speeds('gpu_nested_dissection'))} | {len(runs)} |"
+    cudss_runs = table(f"{UNCHANGED}/cudss.csv").each("matrix").values()
+    layer, alone = ([number(r.only(configuration=own), "all_ms") / number(r.only(configuration=ours), "all_ms") for r in cudss_runs]
+                    for own, ours in (("own_threads", "set_order"), ("own_1", "set_order_1")))
+    yield f"{mean_and_span(layer)}; {mean(alone):.1f} ({min(alone):.1f} to {max(alone):.0f}) without its threading layer | {len(layer)} |"
+    entries = [number(r.only(order="nd"), "nnz_lu") / number(r.only(order="gsofa"), "nnz_lu")
+               for r in table("2026-11-27_cpu2_solvers/petsc_orders.csv").each("matrix").values()]
+    yield f"{min(entries):.1f} to {max(entries):.0f} times fewer entries of L + U than with `nd` | {len(entries)} |"
+    yield f"these rows are {mean_and_span(host).removesuffix(')')}, {len(host)} inputs, with four replicas instead of two) on 16 threads and " \
+        f"{mean_and_span(speeds('automatic')).removesuffix(')')}, `GSOFA_ORDER=automatic`) on 16 ranks."
+    one = {m: v[3] for m, v in two_replicas().items()}
+    grids = sorted(v for m, v in one.items() if m.startswith("kkt"))
+    others = [v for m, v in one.items() if not m.startswith("kkt")]
+    yield f"On one thread the METIS row is {mean(one.values()):.1f} ({len(one)} inputs: power grids {grids[0]:.1f} and {grids[1]:.1f}, others {min(others):.2f} to {max(others):.1f})"
+    pairs = pairs_of_solves("2026-11-26_cpu2_superlu_dist/cpu_seconds.csv").values()
+    ratios = [statistics.median(own.numbers("all_s")) / statistics.median(ours.numbers("all_s")) for own, ours in pairs]
+    yield f"SuperLU_DIST in its default setting is {statistics.median(ratios):.1f} (median of {len(ratios)}, {span(ratios, '{:.2f}').replace(f'{max(ratios):.2f}', f'{max(ratios):.1f}')})"
