@@ -8,7 +8,8 @@ import records
 from numbers_records import RECORDS, digits, document, mean, mean_and_span, number, row, span, table
 
 FOLDER = RECORDS / "2026-11-26_h200_orders"
-NEWEST = ("this program, tournament", "this program, automatic", "this program, cpu_nested_dissection", "this program, amf", "SuiteSparse CHOLMOD analyze, NESDIS",
+NEWEST = ("this program, tournament", "this program, automatic", "this program, cpu_nested_dissection", "this program, amf",
+          "SuiteSparse CHOLMOD analyze, NESDIS",
           "Scotch, default strategy", "SuiteSparse AMD")
 
 
@@ -27,8 +28,8 @@ def orderings():
     yield f"Geometric means over the virtual best of {len(inputs)} inputs"
     yield from (line.replace("|  |", "| - |") for line in kinds.overview(by_kind)[2:-1] if line.split("`")[1] not in FIGURE_ONLY)
     best = {k: kinds.summary(mine, "tournament")["mean"] for k, mine in by_kind.items()}
-    yield "`tournament` needs {:.2f} of the operations of the best established order on real matrices, {:.2f} on finite elements, {:.2f} on power grids, {:.2f} on circuits " \
-        "and {:.2f} on generated inputs.".format(*best.values())
+    yield "`tournament` needs {:.2f} of the operations of the best established order on real matrices, {:.2f} on finite elements, " \
+        "{:.2f} on power grids, {:.2f} on circuits and {:.2f} on generated inputs.".format(*best.values())
     yield "At worst `tournament` needs {:.2f} and `automatic` {:.2f} of the better of METIS and AMD.".format(
         *(kinds.summary(inputs, o)["worst over better"] for o in ("tournament", "automatic")))
     outlier, others = ([i for i in by_kind["finite elements"] if (i.name == "dg1_downstream_bracket") == wanted] for wanted in (True, False))
@@ -44,7 +45,8 @@ def order_times():
     found, of = {}, kinds.read_table(kinds.TABLE)
     for r in records.read_orders([FOLDER / "times.jsonl"]):
         found.setdefault((kinds.kind_of(r, of), r["order"]), {})[r["matrix"]["name"]] = min(r["samples_s"])
-    for order, how in (("gpu_nested_dissection", ""), ("cpu_nested_dissection", ", 16 threads"), ("amf", ", one core"), ("automatic", ", with the GPU"),
+    for order, how in (("gpu_nested_dissection", ""), ("cpu_nested_dissection", ", 16 threads"), ("amf", ", one core"),
+                       ("automatic", ", with the GPU"),
                        ("tournament", ", with the GPU")):
         cells = []
         for kind in ("finite elements", "power grid"):
@@ -57,14 +59,17 @@ def rivals():
     """Rows of the table of other packages, relative to METIS on one core of the same host."""
     runs = table("2026-11-25_cpu16_rivals/rivals.csv")
     base = {r["input"]: number(r, "seconds") for r in runs.where(order="metis")}
-    for order, name in (("amd", "AMD (Eigen), one core"), ("scotch", "Scotch 7.0.3, one core"), ("mt-Metis 0.7.2",) * 2, ("ParMETIS 4.0.3",) * 2, ("PT-Scotch 7.0.3",) * 2):
+    for order, name in (("amd", "AMD (Eigen), one core"), ("scotch", "Scotch 7.0.3, one core"), ("mt-Metis 0.7.2",) * 2, ("ParMETIS 4.0.3",) * 2,
+                        ("PT-Scotch 7.0.3",) * 2):
         mine = runs.where(order=order)
         operations = mine.numbers("operations_over_metis")
-        yield row(name, digits(mean(number(r, "seconds") / base[r["input"]] for r in mine)), *map(digits, (mean(operations), min(operations), max(operations))))
+        yield row(name, digits(mean(number(r, "seconds") / base[r["input"]] for r in mine)),
+                  *map(digits, (mean(operations), min(operations), max(operations))))
     found = {}
     for r in records.read_orders([RECORDS / "2026-11-25_h200_final" / "orders.jsonl"]):
         found.setdefault(r["order"], {})[r["matrix"]["name"]] = min(r["samples_s"]), r["result"]["flops"]
-    for order, name in (("cpu_nested_dissection", "`cpu_nested_dissection`, 16 threads"), ("gpu_nested_dissection", "`gpu_nested_dissection`, one H200")):
+    for order, name in (("cpu_nested_dissection", "`cpu_nested_dissection`, 16 threads"),
+                        ("gpu_nested_dissection", "`gpu_nested_dissection`, one H200")):
         over = [[found[order][m][k] / v[k] for m, v in found["metis"].items()] for k in (0, 1)]
         yield row(name, digits(mean(over[0])), *map(digits, (mean(over[1]), min(over[1]), max(over[1]))))
 
@@ -90,7 +95,8 @@ def newest_releases():
 def solvers():
     names = {"gen:grid27:nx=80,drop=0.3": ("27-point 80³, 30 % dropped", "generated"), "gen:grid7:nx=64": ("7-point 64³", "generated"),
              "gen:elasticity3d:nx=40": ("elasticity 40³", "generated"), "G2_circuit": ("G2_circuit", "real"),
-             "gen:edge_elements:nx=46": ("edge elements 46³", "generated"), "gen:circuit:n=200000,hubs=20": ("circuit, 200,000, 20 hubs", "generated"),
+             "gen:edge_elements:nx=46": ("edge elements 46³", "generated"),
+             "gen:circuit:n=200000,hubs=20": ("circuit, 200,000, 20 hubs", "generated"),
              "epb3": ("epb3", "real"), "cage11": ("cage11", "real"), "cvxbqp1": ("cvxbqp1", "real")}
     speeds, slower = {}, []
     for folder in ("2026-11-24_h200_solvers", "2026-11-24_h200_tenth_host"):
@@ -105,7 +111,8 @@ def solvers():
                 yield row(*names[matrix], *(f"{s:.2f}" for s in all_s), f"{speeds[matrix]:.2f}", f"{numeric_s[1] / numeric_s[0]:.2f}")
     yield f"solves {mean(speeds.values()):.2f} times as fast as in its own best configuration on 16 host threads " \
         f"(geometric mean of {len(speeds)} inputs, {min(speeds.values()):.2f} to {max(speeds.values()):.1f})"
-    yield f"Without the separator tree the same order makes cuDSS's factorization {min(slower):.1f} to {max(slower):.0f} times as slow ({len(slower)} inputs)."
+    yield f"Without the separator tree the same order makes cuDSS's factorization " \
+        f"{min(slower):.1f} to {max(slower):.0f} times as slow ({len(slower)} inputs)."
     elements = table("2026-11-26_h200_orders/cudss.csv").each("matrix").values()
 
     def over(runs, column, *which):
@@ -120,10 +127,12 @@ def scipy_solves():
     names = {"elasticity2_plate": "finite elements, elasticity of a plate", "diffusion1_block": "finite elements, diffusion in a block"}
     first = {}
     for r in table("2026-11-27_cpu2_solvers/sksparse_cholmod.csv"):
-        yield row(names.get(r["matrix"], r["matrix"]), f"{int(r['n']):,}", *(f"{number(r, f'{c}_cpu_s'):.2f}" for c in ("order", "cholmod", "cholmod_amd", "cholmod_metis")))
+        yield row(names.get(r["matrix"], r["matrix"]), f"{int(r['n']):,}",
+                  *(f"{number(r, f'{c}_cpu_s'):.2f}" for c in ("order", "cholmod", "cholmod_amd", "cholmod_metis")))
     for r in table("2026-11-27_cpu2_solvers/scipy_splu.csv"):
         first[r["matrix"]] = math.ceil(number(r, "order_cpu_s") / (number(r, "splu_mmd_cpu_s") - number(r, "splu_cpu_s")))
-        yield row(names.get(r["matrix"], r["matrix"]), f"{int(r['n']):,}", *(f"{number(r, c):.2f}" for c in ("order_cpu_s", "splu_cpu_s", "splu_mmd_cpu_s", "splu_colamd_cpu_s")))
+        yield row(names.get(r["matrix"], r["matrix"]), f"{int(r['n']):,}",
+                  *(f"{number(r, c):.2f}" for c in ("order_cpu_s", "splu_cpu_s", "splu_mmd_cpu_s", "splu_colamd_cpu_s")))
     words = {k: ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")[k - 1] for k in set(first.values())}
     once = [names.get(m, m).replace("finite elements, diffusion in a block", "the block") for m, k in first.items() if k == 1]
     yield f"the order pays at the first factorization of {', '.join(once[:-1])} and {once[-1]}, at the {words[first['elasticity2_plate']]} of the plate, " \
@@ -136,7 +145,8 @@ def petsc():
     for matrix, runs in table("2026-11-27_cpu2_solvers/petsc_orders.csv").each("matrix").items():
         name = matrix.replace("grid:", "7-point grid of ") + "³" * matrix.startswith("grid:")
         of = "generated" if matrix.startswith("grid:") else kind.get(matrix, "real")
-        yield row(f"{name} ({of}, {int(runs[0]['n']):,})", *(f"{int(r['nnz_lu']):,}, {number(r, 'seconds'):.2f} s" if r["seconds"] else "more than 110 s" for r in runs))
+        yield row(f"{name} ({of}, {int(runs[0]['n']):,})",
+                  *(f"{int(r['nnz_lu']):,}, {number(r, 'seconds'):.2f} s" if r["seconds"] else "more than 110 s" for r in runs))
 
 
 @document("variants/orderings/README.md", "| option | CPU | GPU | effect |")
@@ -150,7 +160,8 @@ def order_variants():
                                                                      ("cpu_nested_dissection:reduce=0", "cpu_nested_dissection", "amd")))
     inputs, _ = kinds.inputs_of([FOLDER / "kinds.jsonl", FOLDER / "anchors.jsonl"], kinds.read_table(kinds.TABLE))
     over = [i.operations("gpu_nested_dissection") / i.operations("metis") for i in inputs if i.kind == "finite elements"]
-    yield f"On {len(over)} finite-element matrices, `gpu_nested_dissection` needs {mean(over):.2f} of METIS's operations (geometric mean, at worst {max(over):.2f};"
+    yield f"On {len(over)} finite-element matrices, `gpu_nested_dissection` needs {mean(over):.2f} of METIS's operations " \
+        f"(geometric mean, at worst {max(over):.2f};"
     yield from fill_over_degree()
     directed = [orders for orders in found.values() if "cpu_nested_dissection:direction=best" in orders]
     yield f"{len(directed)} unsymmetric real matrices of 1,000 to 60,000 rows"

@@ -9,7 +9,8 @@ import records
 from numbers_records import RECORDS, digits, document, mean, mean_and_span, number, row, span, table
 
 HOST = RECORDS / "2026-11-27_h200_x4_judgement"
-SHOWN = ("memplus", "bcsstk18", "epb3", "onetone1", "G2_circuit", "cage11", "Trefethen_20000", "elasticity1_bracket", "diffusion1_block", "dg1_vortices_plate")
+SHOWN = ("memplus", "bcsstk18", "epb3", "onetone1", "G2_circuit", "cage11", "Trefethen_20000", "elasticity1_bracket", "diffusion1_block",
+         "dg1_vortices_plate")
 
 
 @functools.cache
@@ -29,7 +30,8 @@ def judged():
 def best_peer(matrix):
     """SuperLU_DIST's least time on 1 to 16 ranks."""
     times = judged()[0]
-    return min([times["peer_superlu_dist", 1, 1][matrix]] + [t[matrix] for (v, _, _), t in times.items() if v == "peer_superlu_dist_parallel" and matrix in t])
+    parallel = [t[matrix] for (variant, _, _), t in times.items() if variant == "peer_superlu_dist_parallel" and matrix in t]
+    return min([times["peer_superlu_dist", 1, 1][matrix], *parallel])
 
 
 def ratio_rows(slow, fast, *names):
@@ -79,14 +81,17 @@ def cpu_panels():
     kinds = {k: [m for m in panels if judged()[1][m][0] in of] for k, of in (("real", records.REAL), ("elements", ("finite elements",)))}
     yield "{} times as fast as `symbfact` of SuperLU_DIST on {} real matrices and {} times on {} finite-element matrices".format(
         *(x for of in kinds.values() for x in (digits(mean(one[m] / panels[m] for m in of)), len(of))))
-    yield "16 threads are {} and {} times as fast as SuperLU_DIST's best form".format(*(digits(mean(best[m] / threads[m] for m in of)) for of in kinds.values()))
+    yield "16 threads are {} and {} times as fast as SuperLU_DIST's best form".format(*(digits(mean(best[m] / threads[m] for m in of))
+                                                                                        for of in kinds.values()))
     yield from ratio_rows(one, panels, "one core", "`symbfact`, one core")
     yield from ratio_rows(best, threads, "16 threads", "SuperLU_DIST, best of 1 to 16 ranks")
     yield from ratio_rows(panels, threads, "16 threads", "`cpu_bitmap_panels`, one core")
     for m in SHOWN:
-        yield row(*sized(m), digits(one[m], 3), digits(panels[m], 3), digits(threads[m], 3), digits(one[m] / panels[m], 3), digits(best[m] / threads[m], 3))
+        yield row(*sized(m), digits(one[m], 3), digits(panels[m], 3), digits(threads[m], 3), digits(one[m] / panels[m], 3),
+                  digits(best[m] / threads[m], 3))
     first = table("2026-11-27_h200_first_runs/threads.csv").each("what")
-    gains = [mean_and_span(number(r.only(threads=1), "first_run_ms") / number(r.only(threads=16), "first_run_ms") for r in runs.each("input").values())
+    gains = [mean_and_span(number(r.only(threads=1), "first_run_ms") / number(r.only(threads=16), "first_run_ms")
+                           for r in runs.each("input").values())
              for runs in first.values()]
     yield "16 threads of an Intel Xeon are {} as fast as one ({}, the order `cpu_nested_dissection` {} ({}".format(
         *(part for gain in gains for part in gain.replace(" (", " times (", 1).split(" (")))
@@ -124,10 +129,14 @@ def large_grids():
     yield f"By panels, two GPUs are {span(ratios[2], '{:.2f}')} times as fast as one, and four {span(ratios[4], '{:.2f}')} times, from 200^3 to 400^3."
     largest = {form: older.only(grid="464^3", form=form) for form in ("tree", "panels")}
     tree, panels = (min(samples(r, "runs_ms")) for r in largest.values())
-    yield f"of 464^3 (n = 10^8, {float(largest['tree']['nnz']):.1e}".replace("e+", "e") + f" entries) in {tree:.0f} ms by the elimination tree and in {panels / 1e3:.2f} s by panels"
-    memory = {g: max(number(r, "device_peak_gb") for r in older.where(grid=g, form="panels", gpus=1) if r["device_peak_gb"]) for g in ("200^3", "320^3", "464^3")}
+    entries = f"{float(largest['tree']['nnz']):.1e}".replace("e+", "e")
+    yield f"of 464^3 (n = 10^8, {entries} entries) in {tree:.0f} ms by the elimination tree and in {panels / 1e3:.2f} s by panels"
+    memory = {g: max(number(r, "device_peak_gb") for r in older.where(grid=g, form="panels", gpus=1) if r["device_peak_gb"])
+              for g in ("200^3", "320^3", "464^3")}
     yield "need {} GB of device memory at 200^3, {} GB at 320^3 and {:.0f} GB at 464^3".format(*memory.values())
-    hundred = {g: [statistics.median(samples(r, "runs_ms")) for r in older.where(grid=g, gpu="NVIDIA H100 80GB HBM3", host="f", form="panels")] for g in ("200^3", "320^3")}
-    yield "On H100s one GPU takes {:.1f} ms at 200^3 and two {:.1f} ms, and at 320^3 {:.0f} and {:.0f} ms".format(*(t for both in hundred.values() for t in both))
+    hundred = {g: [statistics.median(samples(r, "runs_ms")) for r in older.where(grid=g, gpu="NVIDIA H100 80GB HBM3", host="f", form="panels")]
+               for g in ("200^3", "320^3")}
+    yield "On H100s one GPU takes {:.1f} ms at 200^3 and two {:.1f} ms, and at 320^3 {:.0f} and {:.0f} ms".format(
+        *hundred["200^3"], *hundred["320^3"])
     one_way = [samples(r, "runs_ms") for r in older.where(grid="128^3, one-way")]
     yield f"takes {statistics.median(one_way[2]):.0f} ms instead of {statistics.median(one_way[0]):.0f} ms plus a copy\nof {one_way[1][0]:.0f} ms (H100)"

@@ -3,7 +3,7 @@
 import statistics
 
 import records
-from numbers_records import RECORDS, Rows, digits, document, mean, number, row, span, table
+from numbers_records import RECORDS, Rows, digits, document, mean, number, row, table
 
 STUDIES = "experiments/{}/README.md"
 SEQUENCES = "2026-11-27_cpu2_sequences"
@@ -15,7 +15,8 @@ def first_runs():
 
     def ratio(run, over, under):
         return number(run, over) / number(run, under)
-    shown = [("panels", m) for m in ("bcsstk18", "memplus", "G2_circuit", "onetone1", "kkt_7336_epigrids", "elasticity1_gear", "fields_block", "dg:nx=22")]
+    shown = [("panels", m) for m in ("bcsstk18", "memplus", "G2_circuit", "onetone1", "kkt_7336_epigrids", "elasticity1_gear", "fields_block",
+                                     "dg:nx=22")]
     for counts, matrix in [*shown, ("tree", "memplus"), ("tree", "elasticity1_gear")]:
         r = runs.only(input=matrix, counts=counts)
         yield row(matrix, r["kind"], f"{int(r['n']):,}", counts, *(r[c] for c in ("cold_ms", "first_ms", "kernels_ms")),
@@ -37,7 +38,8 @@ def cliffs():
     panels = [r for r in table("2026-11-27_h200_cliffs/panels.csv") if r["n"] and int(r["n"]) >= 20000]
     worst = sorted(panels, key=lambda r: number(r, "core_ms") / number(r, "gpu_ms"))
     for r in worst[:10]:
-        yield row(f"`{r['input'].removeprefix('gen:')}`", f"{int(r['n']):,}", r["core_ms"], r["gpu_ms"], digits(number(r, "core_ms") / number(r, "gpu_ms"), 3))
+        yield row(f"`{r['input'].removeprefix('gen:')}`", f"{int(r['n']):,}", r["core_ms"], r["gpu_ms"],
+                  digits(number(r, "core_ms") / number(r, "gpu_ms"), 3))
     beyond = [r for r in worst if number(r, "core_ms") / number(r, "gpu_ms") >= 5]
     yield f"on {len(beyond)} of {len(worst)} inputs with n >= 20,000"
     orders = table("2026-11-27_h200_cliffs/orders.csv")
@@ -56,7 +58,8 @@ def cliffs():
     host = [better(r, "cpu_nested_dissection") for r in counted]
     worst = {f: max(v for v, r in zip(host, counted) if r["input"].startswith(f"gen:{f}")) for f in ("banded", "random:n=200000", "tridiagonal")}
     yield f"`cpu_nested_dissection` alone needs {mean(host):.3f} of the operations (geometric mean) and is above 1.1 on {above[1]} inputs: " \
-        f"{worst['banded']:.1f} on triangular bands, {worst['random:n=200000']:.1f} on `random:n=200000,degree=2`, {worst['tridiagonal']:.1f} on `tridiagonal`."
+        f"{worst['banded']:.1f} on triangular bands, {worst['random:n=200000']:.1f} on `random:n=200000,degree=2`, " \
+        f"{worst['tridiagonal']:.1f} on `tridiagonal`."
     yield f"The orders of {sum(not r['commit'].startswith('00ff925') for r in orders)} inputs are of commit 06a9893"
 
 
@@ -100,7 +103,8 @@ def sequences():
         if name == "parth":
             yield "`update()` takes {:.2f} ms, Parth {:.0f} ms and METIS {:.0f} ms".format(
                 milliseconds(steps, "update"), parth, milliseconds(steps, "metis"))
-        yield row(names.get(name, f"`{name}`"), f"{statistics.fmean(s['n'] for s in steps):,.0f}", f"{digits(100 * changed(steps))} %", f"{len(adapted)} of {len(steps)}",
+        yield row(names.get(name, f"`{name}`"), f"{statistics.fmean(s['n'] for s in steps):,.0f}", f"{digits(100 * changed(steps))} %",
+                  f"{len(adapted)} of {len(steps)}",
                   short(milliseconds(adapted, "update")), *(short(milliseconds(steps, c)) for c in ("update", "new", "metis")), short(parth),
                   f"{statistics.fmean(ratios):.3f} ({max(ratios):.3f})")
     beyond = {n: sum(s["update_operations"] > 1.05 * s["new_operations"] for s in steps_of(line)[0]) for n, line in lines.items()}
@@ -112,9 +116,12 @@ def sequences():
     little = [100 * time for name, (time, share, *_) in shares.items() if share < 0.003 and name != "rewired2_long"]
     much = [(time, 100 * new) for time, share, _, new in shares.values() if share > 0.01]
     long = 100 * shares["rewired2_long"][0]
-    yield f"takes {little_to_most(little)} % of the time of a new order on one thread, and {long:.0f} % in the\nmean of {shares['rewired2_long'][2]} such steps"
-    yield f"computes a new order at {little_to_most([n for _, n in much])} % of the steps, and its mean time is {min(t for t, _ in much):.1f} to {max(t for t, _ in much):.2f}"
-    more = {n: [number(r, "parth_operations") / number(r, "metis_operations") for r in peers[n]] for n in ("remesh_plate", "kkt_7336_epigrids_dropped")}
+    yield f"takes {little_to_most(little)} % of the time of a new order on one thread, " \
+        f"and {long:.0f} % in the mean of {shares['rewired2_long'][2]} such steps"
+    yield f"computes a new order at {little_to_most([n for _, n in much])} % of the steps, " \
+        f"and its mean time is {min(t for t, _ in much):.1f} to {max(t for t, _ in much):.2f}"
+    more = {n: [number(r, "parth_operations") / number(r, "metis_operations") for r in peers[n]]
+            for n in ("remesh_plate", "kkt_7336_epigrids_dropped")}
     yield "the operations are {:.1f} times those of METIS (median; {:.0f} at worst) on the first and {:.0f} times on the second".format(
         statistics.median(more["remesh_plate"]), max(more["remesh_plate"]), statistics.median(more["kkt_7336_epigrids_dropped"]))
     if not any(peers["rewired2_1"].numbers("parth_reuse") + peers["contact"].numbers("parth_reuse")):

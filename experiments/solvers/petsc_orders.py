@@ -80,8 +80,8 @@ def main():
             for order, runs in measure(arguments, asked).items():
                 seconds, entries, residual = min(runs, key=lambda r: float(r[0]), default=("", "", ""))
                 now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-                out.writerow([matrix if grid else Path(matrix).name.partition(".")[0], n, nnz, order, len(runs), seconds, entries, residual, asked.commit,
-                              scipy_splu.cpu(), now])
+                out.writerow([matrix if grid else Path(matrix).name.partition(".")[0], n, nnz, order, len(runs), seconds, entries, residual,
+                              asked.commit, scipy_splu.cpu(), now])
             file.flush()
 
 

@@ -72,8 +72,8 @@ def main():
             a = with_values(gsofa.read(path))
             times, entries, residual = measure(a, asked.repeat)
             now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-            out.writerow([Path(path).name.partition(".")[0], a.shape[0], a.nnz, asked.repeat, *(f"{t:.4f}" for t in times), *entries, f"{residual:.1e}",
-                          scipy.__version__, asked.commit, cpu(), now])
+            out.writerow([Path(path).name.partition(".")[0], a.shape[0], a.nnz, asked.repeat, *(f"{t:.4f}" for t in times), *entries,
+                          f"{residual:.1e}", scipy.__version__, asked.commit, cpu(), now])
             file.flush()
 
 

@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from scipy_splu import cpu, timed
 from sksparse.cholmod import cholesky
 
-COLUMNS = ["matrix", "n", "nnz", "repeats", "order_cpu_s", "cholmod_cpu_s", "cholmod_amd_cpu_s", "cholmod_metis_cpu_s", "nnz_l", "amd_nnz_l", "metis_nnz_l",
-           "residual", "scikit_sparse", "commit", "cpu", "time_utc"]
+COLUMNS = ["matrix", "n", "nnz", "repeats", "order_cpu_s", "cholmod_cpu_s", "cholmod_amd_cpu_s", "cholmod_metis_cpu_s", "nnz_l", "amd_nnz_l",
+           "metis_nnz_l", "residual", "scikit_sparse", "commit", "cpu", "time_utc"]
 
 
 def positive_definite(pattern):
@@ -59,8 +59,8 @@ def main():
             a = positive_definite(gsofa.read(path))
             times, entries, residual = measure(a, asked.repeat)
             now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-            out.writerow([Path(path).name.partition(".")[0], a.shape[0], a.nnz, asked.repeat, *(f"{t:.4f}" for t in times), *entries, f"{residual:.1e}",
-                          metadata.version("scikit-sparse"), asked.commit, cpu(), now])
+            out.writerow([Path(path).name.partition(".")[0], a.shape[0], a.nnz, asked.repeat, *(f"{t:.4f}" for t in times), *entries,
+                          f"{residual:.1e}", metadata.version("scikit-sparse"), asked.commit, cpu(), now])
             file.flush()
 
 
