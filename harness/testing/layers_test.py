@@ -62,6 +62,8 @@ EXCEPTIONS = {
     (PERM_C, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
     ("experiments/batches/batch_times.cpp", "common/generators.hpp"): "batches of any size",
     ("experiments/batches/batch_times.cpp", "common/pattern.hpp"): "the same",
+    ("experiments/solvers/analyze_memory.cpp", "common/generators.hpp"): "patterns of any size",
+    ("experiments/solvers/analyze_memory.cpp", "common/pattern.hpp"): "the same",
     ("experiments/sequences/sequence_times.cpp", "harness/record/record.hpp"): "its lines are records",
     **{("experiments/large_grids/large_grid.cpp", f"common/{name}.hpp"):
        "a variant alone on patterns whose checks and matching would take minutes" for name in ("error", "generators", "mask_pattern", "variant")},
