@@ -28,7 +28,7 @@ def tables(text):
 
 def measured(line):
     """Whether a row of a table has a number outside of links and code."""
-    return re.search(r"\d", re.sub(r"\[.*?\]\(.*?\)|`.*?`", "", line))
+    return re.search(r"(?<![A-Za-z])\d", re.sub(r"\[.*?\]\(.*?\)|`.*?`", "", line))
 
 
 def fits(line, found):
