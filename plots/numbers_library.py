@@ -69,6 +69,8 @@ def metis():
     host, gpu = ([mean(orders[o][k][1] for orders in both.values() if o in orders) for k in (0, 1)]
                  for o in ("nested_dissection", "gpu_nested_dissection"))
     yield "The geometric means are {:.1f} and {:.1f} on 16 threads, {:.1f} and {:.1f} on the GPU.".format(*host, *gpu)
+    contexts = [orders["gpu_nested_dissection"] for orders in both.values()]
+    yield f"({span([first[0] - second[0] for first, second in contexts], '{:.2f}')} s)"
     one = two_replicas()
     for matrix, (theirs, ours, operations, speed, n) in one.items():
         yield row(*name_and_kind(matrix), f"{int(n):,}", f"{theirs:.2f}", f"{ours:.2f}", f"{operations:.2f}", f"{speed:.2f}")
