@@ -264,6 +264,9 @@ def readme():
     ratios = [statistics.median(own.numbers("all_s")) / statistics.median(ours.numbers("all_s")) for own, ours in pairs]
     yield f"SuperLU_DIST in its default setting is {statistics.median(ratios):.1f} " \
         f"(median of {len(ratios)}, {min(ratios):.2f} to {max(ratios):.1f})"
+    times = table("2026-11-27_cpu2_solvers/scipy_splu.csv")
+    gains = [number(r, "splu_colamd_cpu_s") / number(r, "order_cpu_s", "splu_cpu_s") for r in times]
+    yield f"{mean_and_span(gains)}, compared with SciPy's default | {len(gains)} |"
 
 
 for without_measurements in ("harness/library/README.md", "variants/panels/README.md"):
