@@ -159,7 +159,7 @@ exit_code run(const experiment_options& o, session_info session) {
         const auto a = load_on_root(j, [&]() -> prepared_pattern {
           try {
             auto loaded = load_kept_matrix(o.prepared, name, how);
-            // Generated and original matrices may be in the folder of another kind.
+            // A generated matrix may be in the folder of another kind.
             if (of_kind && loaded.origin().kind == kind_words[0].kind)
               loaded.origin().kind = kind->second;
             if (!of_kind || loaded.view().n_rows >= p.source->least_order) return loaded;

@@ -72,7 +72,7 @@ prepared_pattern load_kept_matrix(const fs::path& folder, const std::string& spe
     prepared_pattern found;
     const std::string reason = why_not(file, wanted, found);
     if (reason.empty()) {
-      found.origin().kind = matrix_kind(found.origin());
+      found.origin().kind = from.kind.empty() ? matrix_kind(found.origin()) : from.kind;
       return found;
     }
     std::fprintf(stderr, "%s: prepared again\n", one_line(reason).c_str());

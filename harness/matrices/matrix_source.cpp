@@ -69,7 +69,14 @@ matrix_location in_catalog(const std::string& spec) {
                       "; the datasets are " + known);
   }
   if (const auto file = catalog.file_of(*entry)) {
-    return {.name = entry->name, .source = spec, .file = *file, .sha256 = entry->sha256};
+    const bool of_paper = std::ranges::any_of(catalog.entries(), [&](const dataset& d) {
+      return !d.bundled && d.name == entry->name;  // a matrix of the paper may also be bundled
+    });
+    return {.name = entry->name,
+            .source = spec,
+            .file = *file,
+            .sha256 = entry->sha256,
+            .kind = of_paper ? "original" : entry->kind};
   }
   if (entry->stand_in.empty()) {
     throw unavailable_error("the file of dataset '" + spec + "' is absent and it has no stand-in");
@@ -180,7 +187,7 @@ raw_matrix read_matrix(const matrix_location& from) {
   m.origin.name = from.name;
   m.origin.source = from.source;
   m.origin.stand_in = from.stand_in;
-  m.origin.kind = matrix_kind(m.origin);
+  m.origin.kind = from.kind.empty() ? matrix_kind(m.origin) : from.kind;
   return m;
 }
 

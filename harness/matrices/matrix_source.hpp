@@ -26,6 +26,7 @@ struct matrix_location {
   std::filesystem::path file{};  ///< empty if it is generated
   std::string generator{};       ///< gen:SPEC; empty if it is in a file
   std::string sha256{};          ///< that the file must have; empty: any
+  std::string kind{};            ///< of a matrix in the catalog; empty: as matrix_kind()
   bool stand_in = false;         ///< generated in place of an original of the paper
 };
 

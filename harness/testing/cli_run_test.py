@@ -489,8 +489,8 @@ class ExperimentTest(CliTest):
         for _ in range(2):  # the second time from prepared files
             done = call("experiment", spec, "--fem", str(folder), "--prepared", kept, "--json")
             self.assertEqual({r["matrix"]["name"]: r["matrix"]["kind"] for r in records_of(done.stdout)},
-                             {"mesh": "finite elements", "renamed": "original", "gen:grid5:nx=3": "generated",
-                              "gen:kkt:buses=9": "power grid"}, done.stderr)
+                             {"mesh": "finite elements", "renamed": "finite elements",
+                              "gen:grid5:nx=3": "generated", "gen:kkt:buses=9": "power grid"}, done.stderr)
 
 
 if __name__ == "__main__":
