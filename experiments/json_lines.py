@@ -27,7 +27,7 @@ WORDS = {str: "a string", bool: "true or false", int: "an integer", NUMBER: "a n
 
 SCHEMAS = (1, 2)  # versions of the record format; lines of version 2 have headers
 HEADER = "run_header"
-PARTLY_SHARED = {"machine", "mpi"}  # of which a header has some fields and a line the others
+PARTLY_SHARED = {"machine", "mpi"}  # a header has some of their fields, each line has the others
 
 # The variant with whose digests other results are compared, so that beyond the oracles it cannot pass by itself.
 TRUSTED = "cpu_gilbert_peierls"

@@ -6,7 +6,7 @@
 RECORD is a file of records, LINE one of its lines; without LINE every record of the file, or of its matrix NAME, runs again. The
 case is taken from the fields of the record: matrix, order, variant, options, threads, ranks, results, number of runs. A matrix
 that is not in the tree is looked for in the FOLDERs, as its name says, and must have the sha256 of the record. Counts and digests
-must be equal; the time is shown as a ratio only. The order must be that of the record (its digest). --out keeps the new records.
+must be equal; the time is only printed as a ratio. The order must have the digest of the recorded order. --out keeps the new records.
 
 Exit status: 0 equal, 1 a count or a digest differs, 2 wrong call, or a record that cannot be run here, with the reason: no GPU, no
 MPI, no file of the matrix, another order, or a command line whose spec, group or file its commit lacks. Standard library only.
@@ -108,7 +108,7 @@ def compare(record, again):
         raise Cannot(f"the file at hand is another one: sha256 {again['matrix']['sha256'][:12]}…, recorded "
                      f"{record['matrix']['sha256'][:12]}…")
     if "ordering" in record and again["ordering"]["digest"] != record["ordering"]["digest"]:
-        raise Cannot(f"the order by {again['ordering']['library'] or again['ordering']['col']} is not that of the record, by "
+        raise Cannot(f"the order by {again['ordering']['library'] or again['ordering']['col']} differs from the recorded order, by "
                      f"{record['ordering']['library'] or record['ordering']['col']}")
     old, new = record["result"], again.get("result", {})
     if not new:

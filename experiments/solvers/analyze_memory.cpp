@@ -1,7 +1,7 @@
 // analyze_memory SPEC@ORDER...: peak resident memory of gsofa::analyze (counts alone, one thread)
 // less that before the call, and what gsofa::estimate expects, in bytes. One line of CSV per case.
 //
-// SPEC is that of gen:SPEC, such as grid5:nx=1000@metis. A case runs in a
+// SPEC as in gen:SPEC, for example grid5:nx=1000@metis. A case runs in a
 // process of its own, which begins with the pattern alone.
 
 #include <malloc.h>
