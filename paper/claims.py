@@ -183,8 +183,8 @@ def five_sentences(questions):
         f"44 nodes cannot be tested here.",
         f"Without value ranges the search takes {here('value_ranges')}, without atomic operations {here('atomics')}, with a queue for "
         f"each source {here('one_queue')}, with a thread for each frontier {here('warps')}; a sixteenth of the memory takes "
-        f"{here('budget')}, fixed queues in it {here('dynamic_allocation')}, and the search uses {here('bandwidth_percent')} of the "
-        f"bandwidth of DRAM.",
+        f"{here('budget')}, fixed queues in it {here('dynamic_allocation')}, and the search moves {here('bandwidth_gb_per_s')} to and "
+        f"from DRAM.",
     ]
 
 

@@ -184,6 +184,11 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual((s["kinds"]["real"].value, s["word"]), (2, rules.SIZE))
         self.assertEqual((t["word"], t["reason"]), (rules.UNTESTED, "runs of y on one host differ in ranks"))
 
+    def test_the_fastest_of_several_variants(self):
+        lines = [run(f"m{k}", v, t, t, t) for k in range(14) for v, t in (("x", 2), ("y", 4), ("z", 1)) if (k, v) < (12, "y")]
+        s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": "ranks"}})
+        self.assertEqual((s["kinds"]["real"].value, s["kinds"]["real"].n), (2, 12))
+
     def test_verified_results(self):
         exact = {"id": "e", "says": "exact", "paper": 1, "effect": "share", "combine": "all", "quantity": "verified", "over": X}
         lines = [run(f"m{k}", "x", 1) for k in range(12)] + [run("m12", "x", status="skipped"), run("m13", "x", status="timeout")]

@@ -105,6 +105,11 @@ def median_case(samples, name):
     return Case(values, values, (q3 - q1) / abs(values[0]) if values[0] else 0, len(samples) == 1)
 
 
+def variants_of(side):
+    """The variants of a side: one, or several that must all have run and of which the fastest counts."""
+    return [side["variant"]] if isinstance(side["variant"], str) else side["variant"]
+
+
 def canonical(name):
     """The name of a matrix of the paper for its abbreviation; another name as it is."""
     return records.datasets().get(records.abbreviation(name), {}).get("name", name)
@@ -152,7 +157,7 @@ class Measured:
         best = side.get("best_of")
         named = {k: records.as_text(v) for k, v in side.items() if k not in ("variant", "best_of")}
         groups, differ = collections.defaultdict(lambda: collections.defaultdict(list)), collections.defaultdict(set)
-        for r, settings in self.by_variant[side["variant"]]:
+        for r, settings in (of for variant in variants_of(side) for of in self.by_variant[variant]):
             if r["counting"] != (quantity in COUNTED) and quantity not in EXACT or \
                     any(settings.get(k) != v for k, v in named.items()):
                 continue
@@ -164,8 +169,10 @@ class Measured:
                 differ[key[0], k].add(v)
         several = dict.fromkeys(k for (_, k), v in differ.items() if len(v) > 1 and k != best and quantity not in EXACT)
         if several:
-            raise records.Refused(f"runs of {side['variant']} on one host differ in {', '.join(several)}")
-        return {key: case for key, of in groups.items() if (case := self.case(of, quantity, f"{key} {side}"))}
+            raise records.Refused(f"runs of {' and '.join(variants_of(side))} on one host differ in {', '.join(several)}")
+        complete = {key: of for key, of in groups.items()
+                    if {r["variant"] for runs in of.values() for r in runs} == set(variants_of(side))}
+        return {key: case for key, of in complete.items() if (case := self.case(of, quantity, f"{key} {side}"))}
 
     @staticmethod
     def case(of, quantity, name):

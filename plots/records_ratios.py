@@ -24,18 +24,21 @@ NUMBERS = {"mean": numpy.mean, "median": numpy.median, "geometric mean": lambda 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Runs of a variant. of: "time" in seconds, "bare" (without the digests of rows), or a function of a run. fewest: of several
+    """Runs of a variant, or of several that must all have run. of: "time" in seconds, "bare" (without the digests of rows), or a function of a run. fewest: of several
     settings that are not named the one with the smallest number counts, otherwise they are refused."""
 
-    variant: str
+    variant: str | tuple
     of: object = "bare"
     counting: bool = False
     fewest: bool = False
     settings: tuple = ()
 
+    def variants(self):
+        return (self.variant,) if isinstance(self.variant, str) else self.variant
+
     def takes(self, run):
         mine = records.settings(run)
-        return (run["variant"] == self.variant and run["counting"] == self.counting and
+        return (run["variant"] in self.variants() and run["counting"] == self.counting and
                 all(records.as_text(mine.get(k)) == records.as_text(v) for k, v in self.settings))
 
     def numbers(self, runs):
@@ -168,6 +171,8 @@ class Table:
         found = {key: (numpy.full(1 + REPLICATES, float(max(map(records.limit_of, those)))), 1) for key, those in late.items()}
         for key, those in groups.items():
             those = records.of_last(those)
+            if {r["variant"] for r in those} != set(case.variants()):
+                continue
             if values := self.of_settings(case, key, those):
                 found[key] = (numpy.min(values, axis=0), 0)
                 self.hosts.add(key[1])

@@ -73,6 +73,13 @@ class RatiosTest(unittest.TestCase):
         self.assertEqual(self.table(slow, quick, other).ratio(ratios.case("slow", "time", fewest=True), UNDER).each["m"].number, 1.5)
         self.assertEqual(self.table(slow, quick, other).ratio(ratios.case("slow", "time", ranks=1), UNDER).each["m"].number, 2)
 
+    def test_of_several_variants_all_must_have_run(self):
+        slow, quick = pair("m", "a", (2, 2, 2))
+        both = ratios.case(("slow", "other"), "time", fewest=True)
+        other = slow | {"variant": "other", "samples_s": [1.5]}
+        self.assertEqual(self.table(slow, quick, other).ratio(both, UNDER).each["m"].number, 1.5)
+        self.assertEqual(self.table(slow, quick).ratio(both, UNDER).each, {})
+
     def test_times_without_digests_and_counts(self):
         run = example.run(samples_s=[4, 3, 5])
         self.assertEqual(ratios.case("x").numbers([run]), [3.75, 2.75, 4.75])
