@@ -56,7 +56,7 @@ def speeds():
     yield row("`gpu_bitmap_panels` compared with `symbfact`, 10,000 rows or more", large, "times as fast", "real", host)
     rival = by_kind(inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1], RANKS))["real"]
     yield row("`gpu_bitmap_panels` compared with parallel SuperLU_DIST on its best number of ranks", rival, "times as fast", "real",
-              "one H100 or H200; 16 threads")
+              "one H200; 64 cores")
     yield row("`cpu_bitmap_panels` compared with `symbfact`, both on one core", by_kind(slow)["real"], "times as fast", "real", "one core")
     for kind, values in of_kind.items():
         yield row(what, values, "times as fast", NAMES[kind], host)
