@@ -164,7 +164,7 @@ class Measured:
             if not (r["status"] in FINISHED if quantity == "verified" else records.is_usable(r) or r["status"] == "timeout"):
                 continue
             key = records.machine(r), canonical(r["matrix"]["name"]), r["git"]["sha"], r["ordering"]["digest"]
-            groups[key][settings[best] if best else ""].append(r)
+            groups[key][f"{r['variant']} {settings[best]}" if best else ""].append(r)
             for k, v in settings.items():
                 differ[key[0], k].add(v)
         several = dict.fromkeys(k for (_, k), v in differ.items() if len(v) > 1 and k != best and quantity not in EXACT)

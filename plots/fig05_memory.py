@@ -1,5 +1,5 @@
-"""Figure 5 of the paper: memory of the auxiliary structures over the memory of the matrix, before and after the space optimizations,
-1,024 sources at a time."""
+"""Figure 5 of the paper: memory of the auxiliary structures over the memory of the matrix (row pointers and column indices of 32 bits),
+before and after the space optimizations, 1,024 sources at a time."""
 
 import sys
 
@@ -14,8 +14,9 @@ ANSWER = ("Here auxiliary structures take {before: six arrays of |V| #C entries}
 def over_matrix(part, key):
     """A size that a run planned or allocated over that of its matrix."""
     def of(run):
-        mem = run["mem"]
-        return mem[part][key] / mem["device"]["matrix"] if key in mem.get(part, {}) and mem.get("device", {}).get("matrix") else None
+        matrix = run["matrix"]
+        csr = 4 * (matrix["n"] + 1 + matrix["nnz_prepared"])
+        return run["mem"][part][key] / csr if key in run["mem"].get(part, {}) else None
     return ratios.case("gpu_maxid", of, concurrent_sources=1024, memory_budget_mb=0)
 
 

@@ -183,7 +183,8 @@ class Table:
         """Replicates of each setting that the runs of a case differ in."""
         several = {}
         for r in runs:
-            several.setdefault(tuple((k, records.as_text(v)) for k, v in sorted(records.settings(r).items())), []).append(r)
+            settings = {"variant": r["variant"], **records.settings(r)}
+            several.setdefault(tuple((k, records.as_text(v)) for k, v in sorted(settings.items())), []).append(r)
         if len(several) > 1 and not case.fewest:
             names = sorted({k for pairs in zip(*several) for k, _ in pairs if len(set(pairs)) > 1})
             raise records.Refused(f"{runs[-1].place}: runs of {case.variant} on {key[0]} differ in {', '.join(names)}: name it")

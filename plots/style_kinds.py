@@ -1,5 +1,6 @@
 """Figures by kind of matrix: a dot for each matrix, real kinds first; colours that colour-blind readers tell apart."""
 
+import math
 import re
 import textwrap
 
@@ -19,6 +20,7 @@ HEADER = ("panel", "kind", "matrix", "hosts", "value", "low", "high", "bound")
 FEWEST = 3  # matrices of a panel
 ALL_REAL = "all real"  # an aggregate over records.REAL
 SIGN = {1: "≥ ", -1: "≤ ", 0: ""}
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}  # texts, which lines would cross
 
 
 def face(kind):
@@ -66,13 +68,7 @@ def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True
     if real := quantity.over(records.REAL, how):
         rows.append(row(title, ALL_REAL, how, max(v.hosts for v in quantity.each.values() if v.kind in records.REAL), *real[:3]))
     rows += [(title, "the paper", text, "", f"{value:.6g}", "", "", "") for value, text in paper if text]
-    low, high = axis.get_ylim()
-    for value, text in paper:
-        inside = min(max(value, low), high)
-        axis.plot([-0.25], [inside], marker="_", color="black", markersize=11, markeredgewidth=1.6, linestyle="none", gid="paper",
-                  clip_on=False)
-        axis.annotate(text + " ▴" * (value > high), (-0.25, inside), xytext=(8, 0), textcoords="offset points", fontsize=dots.TEXT,
-                      va="top" if value > high else "center", annotation_clip=False)
+    of_paper(axis, paper)
     if line is not None:
         axis.axhline(line, color="black", linewidth=0.8, zorder=1)
     axis.set_xlim(-0.55, first + len(kinds) - 0.2)
@@ -82,6 +78,22 @@ def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True
     axis.set_title(title, loc="left", fontsize=8.5)
     axis.set_ylabel(label, fontsize=8)
     return rows
+
+
+def of_paper(axis, paper):
+    """Lines and texts of the paper's values in the first column; a text that would meet the one below it moves up."""
+    low, high = axis.get_ylim()
+    free = -math.inf
+    for value, text in sorted(paper):
+        inside = min(max(value, low), high)
+        axis.plot([-0.25], [inside], marker="_", color="black", markersize=11, markeredgewidth=1.6, linestyle="none", gid="paper",
+                  clip_on=False)
+        if not text:
+            continue
+        y = dots.along(axis, inside)
+        up, free = max(0, free - y), max(free, y) + 1.1 * dots.TEXT * (1 + text.count("\n"))
+        axis.annotate(text + " ▴" * (value > high), (-0.25, inside), xytext=(8, up), textcoords="offset points", fontsize=dots.TEXT,
+                      va="top" if value > high else "center", annotation_clip=False, bbox=BEHIND)
 
 
 def row(panel, kind, matrix, hosts, number, between, bound):
@@ -108,7 +120,7 @@ def scale(axis, values, log, limits):
 
 
 def swarm(axis, x, kind, each, wide=0.26, step=0.05):
-    """Dots side by side where they would meet; triangles are bounds; a number at the edge counts the dots beyond it."""
+    """Dots side by side where they would meet; arrows are bounds; a number at the edge counts the dots beyond it."""
     low, high = axis.get_ylim()
     placed = []
     for v in sorted(each.values(), key=lambda v: v.number):
@@ -121,7 +133,7 @@ def swarm(axis, x, kind, each, wide=0.26, step=0.05):
         side = free[0] if free else slots[len(placed) % len(slots)]
         placed.append((y, side))
         axis.plot([x + side], [v.number], **look(kind, 2.8) | {"gid": "value", "alpha": 0.75} |
-                  ({"marker": "^" if v.bound > 0 else "v"} if v.bound else {}))
+                  ({"marker": "$↑$" if v.bound > 0 else "$↓$", "markersize": 6} if v.bound else {}))
     for count, edge in ((sum(v.number > high for v in each.values()), 1), (sum(v.number < low for v in each.values()), 0)):
         if count:
             axis.annotate(f"{count} {'▴' if edge else '▾'}", (x - 0.36, edge), xycoords=axis.get_xaxis_transform(), fontsize=dots.TEXT,
@@ -136,7 +148,7 @@ def aggregate(axis, x, kind, number, between, text):
     inside = min(max(number, low), high)
     axis.plot([x], [inside], **look(kind, 6.5) | {"marker": "d", "gid": "mean"})
     axis.annotate(text, (x, inside), xytext=(5, 0), textcoords="offset points", fontsize=dots.TEXT + 0.5, color=LOOKS[kind][0],
-                  va="center", annotation_clip=False, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85})
+                  va="center", annotation_clip=False, bbox=BEHIND)
 
 
 def of_cell(cell):
@@ -185,7 +197,8 @@ def save(fig, args, name, table, rows, more=(), answer=""):
     """Writes the figure with a caption that says what dots are and what the records are, and its numbers as NAME.md."""
     unverified = [f"Runs left out because nothing verified them: {table.unverified}."] if table.unverified else []
     how = " or ".join(dict.fromkeys(r[2] for r in rows if r[2] in ratios.NUMBERS))
-    said = f"A dot is one matrix (median of hosts; a triangle is a bound, hollow: stand-in), a large mark the {how} with its 95 % interval."
+    marks = [text for text, used in (("an arrow: a bound", any(r[7] for r in rows)), ("hollow: a stand-in", any(r[1] == "stand-in" for r in rows))) if used]
+    said = f"A dot is one matrix ({'; '.join(['median of hosts', *marks])}), a large mark the {how} with its 95\u00a0% interval."
     style.caption(fig, [f"{said} Records: {table.origin()}.", *more, *unverified])
     style.save(fig, args.out, name, HEADER, rows)
     (args.out / f"{name}.md").write_text("\n".join(block(table, rows, answer)) + "\n", encoding="utf-8")

@@ -167,7 +167,7 @@ class Kinds(unittest.TestCase):
         rows, axes = self.draw("fig10_fill2", *self.pair(), *self.pair(self.real("a"), **late))
         self.assertEqual([(r["value"], r["bound"]) for r in rows if r["kind"] == "real"], [("20", "at least")] * 2)
         _, axes = self.draw("fig10_fill2", *self.pair(self.real("b")), *self.pair(self.real("a"), **late))
-        self.assertEqual([m.get_marker() for m in self.marks(axes, "value")], ["o", "^"])
+        self.assertEqual([m.get_marker() for m in self.marks(axes, "value")], ["o", "$↑$"])
 
     def test_the_caption_names_hosts_commits_and_what_is_left_out(self):
         self.draw("fig10_fill2", *self.pair(), *self.pair(machine={"id": "b"}), *self.pair(self.real("a"), status="unverified"))
@@ -191,7 +191,7 @@ class Kinds(unittest.TestCase):
         self.assertEqual([(r["panel"][:6], float(r["value"])) for r in rows if r["matrix"] == "a"], [("2 GPUs", 80), ("4 GPUs", 50)])
 
     def test_complete_profiles_alone(self):
-        profiles = [{"matrix": m, "variant": "gpu_maxid", "dram_gb_per_s": 9, "copy_gb_per_s": 40, "dram_percent": d, "complete": c}
+        profiles = [{"matrix": m, "variant": "gpu_maxid", "gpu": "NVIDIA X", "dram_gb_per_s": 9, "copy_gb_per_s": 40, "dram_percent": d, "complete": c}
                     for m, d, c in (("BC", 0.5, True), ("EP", 2, False))]
         rows, _ = self.draw("fig13_throughput", *profiles)
         self.assertEqual([(r["panel"], r["value"]) for r in rows if r["kind"] == "original" and r["matrix"] != "mean"],
