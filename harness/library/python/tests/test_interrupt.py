@@ -180,8 +180,10 @@ PRELUDE = """
 import atexit, os, signal, sys, threading, time
 import numpy as np, scipy.sparse as sp
 rng = np.random.default_rng(1)
-n = 14000
-a = sp.csr_array((np.ones(4 * n), (np.repeat(np.arange(n), 4), rng.integers(0, n, 4 * n))), shape=(n, n)) + sp.eye(n, format="csr")
+def matrix(n):
+    entries = np.ones(4 * n), (np.repeat(np.arange(n), 4), rng.integers(0, n, 4 * n))
+    return sp.csr_array(entries, shape=(n, n)) + sp.eye(n, format="csr")
+a = matrix(14000)
 """
 
 
@@ -257,20 +259,24 @@ sys.exit(os.waitstatus_to_exitcode(status))
 @pytest.mark.parametrize("what", ("gsofa.analyze(a, 'natural', progress=progress)",
                                   "gsofa.analyze_batch([sp.eye(5), a], 'natural', threads=1, progress=progress)", "s.parent"))
 def test_progress_may_fork(what):
-    """The analysis goes on in the parent alone."""
+    """The analysis goes on in the parent alone. The order doubles until the analysis lasts long enough to call progress."""
     done = run(PRELUDE + f"""
 import gsofa
 children = []
 def progress(stage, share):
     if stage == "analyze" and not children:
         children.append(os.fork())
-s = gsofa.analyze(a, "natural")
-s.progress = progress
-try:
-    {what}
-except gsofa.Unavailable:
-    assert children == [0] and gsofa.analyze(sp.eye(5)).L.nnz == 0
-    os._exit(7)
+for n in (2000, 4000, 8000, 16000):
+    if children:
+        break
+    a = matrix(n)
+    s = gsofa.analyze(a, "natural")
+    s.progress = progress
+    try:
+        {what}
+    except gsofa.Unavailable:
+        assert children == [0] and gsofa.analyze(sp.eye(5)).L.nnz == 0
+        os._exit(7)
 assert os.waitpid(children[0], 0)[1] == 7 << 8 and s.height > 0
 """)
     assert done.returncode == 0, done.stderr
