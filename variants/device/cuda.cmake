@@ -50,7 +50,7 @@ if(NOT GSOFA_WITH_CUDA STREQUAL "OFF")
     set(GSOFA_CUDA_FOUND TRUE)
     message(STATUS "gsofa: with CUDA, architectures ${CMAKE_CUDA_ARCHITECTURES}")
     target_compile_options(gsofa_flags INTERFACE
-      $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>
+      $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${GSOFA_TIMED_KERNELS}>>:-lineinfo>
       # constexpr functions of common/, the hash of an entry among them, serve host and device alike.
       $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
       $<$<COMPILE_LANGUAGE:CUDA>:--default-stream=per-thread>
