@@ -34,7 +34,7 @@ std::vector<index_t> counts_by_elimination(const pattern& a) {
   return counts;
 }
 
-pattern random_square(random_source& random, index_t n, double density) {
+pattern random_with_diagonal(random_source& random, index_t n, double density) {
   triplets t{n, n, {}, {}};
   for (index_t i = 0; i < n; ++i) {
     for (index_t j = 0; j < n; ++j) {
@@ -58,7 +58,7 @@ TEST_CASE("column counts are those of the elimination, whatever the numbering") 
   std::size_t fill = 0;
   for (int trial = 0; trial < 400; ++trial) {
     const auto n = static_cast<index_t>(random.between(1, 25));
-    const pattern a = random_square(random, n, trial % 4 == 0 ? 0.02 : 0.12);
+    const pattern a = random_with_diagonal(random, n, trial % 4 == 0 ? 0.02 : 0.12);
     const std::vector<index_t> expected = counts_by_elimination(a);
     CHECK(counts_of(a) == expected);
     fill += at(std::accumulate(expected.begin(), expected.end(), offset_t{0}) > a.nnz() ? 1 : 0);

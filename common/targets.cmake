@@ -49,10 +49,10 @@ function(gsofa_precompile target owner)
   endif()
 endfunction()
 
-# With GSOFA_UNITY, up to eight sources in one compilation.
+# With GSOFA_UNITY, up to sixteen sources in one compilation.
 function(gsofa_compile_together target)
   if(GSOFA_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
     # A header whose types have members of a source's own types is then no main file.
     target_compile_options(${target} PRIVATE
       $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)

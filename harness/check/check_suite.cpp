@@ -39,7 +39,7 @@ named_pattern read_alone(const std::string& spec) {
   return {name, std::move(raw.a)};
 }
 
-std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder) {
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
@@ -76,7 +76,7 @@ check_suite find_suite(const std::string& name) {
 check_plan::check_plan(const check_options& options)
     : options_(options), suite_(find_suite(options.suite)) {
   // A folder that is not there is refused before anything runs.
-  if (!options_.prepared.empty()) static_cast<void>(files_of(options_.prepared));
+  if (!options_.prepared.empty()) static_cast<void>(files_in(options_.prepared));
   if (!options_.matrix.empty()) {
     specials_.push_back(read_alone(options_.matrix));
     special_ = 1;
@@ -149,7 +149,7 @@ void for_each_matrix(const check_options& options, std::size_t first,
   };
   if (!options.shared.empty()) {
     // NUMBER.matrix, then NUMBER.oracle or NUMBER.certificate.
-    const auto files = files_of(options.shared);
+    const auto files = files_in(options.shared);
     for (std::size_t k = 0; k < files.size() && go_on; ++k) {
       if (files[k].extension() != ".matrix") continue;
       std::filesystem::path known;
@@ -162,7 +162,7 @@ void for_each_matrix(const check_options& options, std::size_t first,
     return;
   }
   if (!options.prepared.empty()) {
-    for (const auto& file : files_of(options.prepared)) {
+    for (const auto& file : files_in(options.prepared)) {
       if (go_on) hand_over([&] { return prepared_pattern::load(file); });
     }
     return;

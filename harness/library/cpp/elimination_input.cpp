@@ -45,8 +45,8 @@ std::vector<index_t> computed_order(const pattern_view& a, const analysis_option
 }
 
 // Sets w.order to the order of the vertices of e.a, unless that is the natural one.
-void find_order(const analysis_options& options, bool on_device, const elimination_input& e,
-                workspace& w, supervision& s, analysis& out) {
+void find_input_order(const analysis_options& options, bool on_device, const elimination_input& e,
+                      workspace& w, supervision& s, analysis& out) {
   w.order.clear();
   if (options.order == order_method::natural || e.a.n_rows == 0) return;
   if (options.order == order_method::given) {
@@ -130,7 +130,7 @@ void permute_for_elimination(const checked_input& in, const analysis_options& op
   s.enter(analysis_stage::match);
   give_zero_free_diagonal(in, options, e, w, out);
   s.enter(analysis_stage::order);
-  find_order(options, on_device, e, w, s, out);
+  find_input_order(options, on_device, e, w, s, out);
   s.enter(analysis_stage::permute);
   apply_order(options, e, w);
   out.nnz_a = e.a.nnz();
