@@ -332,8 +332,9 @@ class ClaimsTest(CliTest):
                 if "variant" in side:
                     settings = {side["best_of"]} if "best_of" in side else set()
                     settings |= set(side) - {"variant", "best_of"}
-                    self.assertLessEqual(settings, options[side["variant"]], s["id"])
-                    named |= {(side["variant"], name) for name in settings}
+                    for variant in [side["variant"]] if isinstance(side["variant"], str) else side["variant"]:
+                        self.assertLessEqual(settings, options[variant], s["id"])
+                        named |= {(variant, name) for name in settings}
         self.assertGreater(len(named), 10)
 
 
