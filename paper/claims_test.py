@@ -208,7 +208,7 @@ class JudgeTest(unittest.TestCase):
                   "over": {"gpus": 6}, "under": {"gpus": 264}}
         s, t = self.judge(profiles + simulated, percent, scaled)
         self.assertEqual((s["word"], s["kinds"]["real"].value), (rules.SIZE, 43))
-        self.assertEqual((t["kinds"]["real"].low, t["kinds"]["real"].high, t["kinds"]["real"].hosts), (2 / 1.2, 2 * 1.2, 0))
+        self.assertEqual((t["kinds"]["real"].low, t["kinds"]["real"].high, t["kinds"]["real"].hosts), (2 / (1 + rules.SIMULATED), 2 * (1 + rules.SIMULATED), 0))
 
     def test_statements_that_say_nothing_are_refused(self):
         for change, mention in (({"quantity": "no"}, "no quantity 'no'"), ({"paper": 2}, "either"),

@@ -19,7 +19,8 @@ import rules  # noqa: E402
 
 DRAWS = 1 + rules.REPLICATES  # the number itself, then what it would be, had hosts, matrices and runs been drawn again
 COMBINE = {
-    "mean": numpy.nanmean, "median": numpy.nanmedian, "share": numpy.nanmean, "all": numpy.nanmean,
+    "mean": numpy.nanmean, "median": numpy.nanmedian,
+    **dict.fromkeys(("share", "all"), lambda values, axis: numpy.nanmean(numpy.where(numpy.isnan(values), values, values > 1), axis=axis)),
     "geometric mean": lambda values, axis: numpy.exp(numpy.nanmean(numpy.log(values), axis=axis)),
 }
 FINISHED = ("pass", "fail", "error")  # statuses that say whether a result is right
@@ -221,8 +222,8 @@ def combined(statement, values, matrices, widen=1.0):
         low[hosts.index(host), names.index(name)], high[hosts.index(host), names.index(name)] = case.low, case.high
     each = {name: statistics.median(c.low[0] or c.high[0] for (_, m), c in mine.items() if m == name) for name in names}
     combine = statement.get("combine", "median")
-    if combine in ("share", "all") and statement["quantity"] != "verified":
-        low, high = (numpy.where(numpy.isnan(x), x, x > 1) for x in (low, high))
+    if statement["quantity"] == "verified":
+        combine = "mean"  # of 1 where all results are right, 0 elsewhere
     draw = numpy.random.default_rng(zlib.crc32(statement["id"].encode()))
     drawn = [draw.integers(k, size=(rules.REPLICATES, k)) for k in (len(hosts), len(names))]
     (first, lows), (last, highs) = (replicates(x, COMBINE[combine], drawn) for x in (low, high))

@@ -15,7 +15,7 @@ def over_matrix(part, key):
     """A size that a run planned or allocated over that of its matrix."""
     def of(run):
         matrix = run["matrix"]
-        csr = 4 * (matrix["n"] + 1 + matrix["nnz_prepared"])
+        csr = 4 * (matrix["n"] + 1 + matrix.get("nnz_prepared", matrix["nnz"]))
         return run["mem"][part][key] / csr if key in run["mem"].get(part, {}) else None
     return ratios.case("gpu_maxid", of, concurrent_sources=1024, memory_budget_mb=0)
 

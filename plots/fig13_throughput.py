@@ -19,7 +19,7 @@ def draw(args):
         raise records.Absent(f"{records.named(args.records)}: no complete profiles")
     copies = sorted({(line["gpu"], line["copy_gb_per_s"]) for line in table.profiles})
     copied = " and ".join(f"{rate:,.0f} GB/s on one {gpu.removeprefix('NVIDIA ')}" for gpu, rate in copies)
-    panels = [(gigabytes, "DRAM, GB/s", "GB/s", ((0.43 * V100, "387 (mean)"),)),
+    panels = [(gigabytes, "DRAM, GB/s", "GB/s", ((385.2, "385.2 (mean)"),)),
               (percent, "DRAM, percent of its peak", "%", ((43, "43 (mean, 40 to 47)"), (47, ""), (40, ""))),
               (table.profile("l2_percent"), "L2, percent of its peak", "%")]
     panels = [p for p in panels if p[0].each]

@@ -151,7 +151,7 @@ class Table:
         self.late = [r for r in runs if r["status"] == "timeout"]
         self.unverified = sum(r["status"] == "unverified" for r in runs) - sum(r["status"] == "unverified" for r in self.runs)
         self.matrix = {r["matrix"]["name"]: r["matrix"] for r in self.runs + self.late}
-        self.hosts, self.commits = set(), set()  # that the quantities so far rest on
+        self.hosts, self.commits, self.counted = set(), set(), set()  # that the quantities so far rest on; counted: commits of edges
 
     def kind(self, name, stand_in=False):
         """Kind of a matrix by its name or its abbreviation in the paper."""
@@ -175,7 +175,6 @@ class Table:
                 continue
             if values := self.of_settings(case, key, those):
                 found[key] = (numpy.min(values, axis=0), 0)
-                self.hosts.add(key[1])
                 self.commits |= {r["git"]["sha"][:7] for r in those}
         return found
 
@@ -199,6 +198,7 @@ class Table:
             if all(key in f for f in found):
                 bounds = {f[key][1] * (-1 if k else 1) for k, f in enumerate(found)} - {0}
                 if len(bounds) < 2:
+                    self.hosts.add(key[1])
                     by_matrix.setdefault(key[0], {})[key[1]] = (function(*(f[key][0] for f in found)), *bounds)
         each = {}
         for name, hosts in by_matrix.items():
@@ -220,6 +220,7 @@ class Table:
         for name, line in found[0].items():
             if all(name in f and f[name]["n"] == line["n"] for f in found):
                 number = function(*(f[name]["makespan_s"] for f in found))
+                self.counted.add(line.get("work_commit", "")[:7])
                 each[name] = Value(numpy.full(1 + REPLICATES, float(number)), self.kind(name, line.get("stand_in", False)), 1)
         return Quantity(each)
 
@@ -237,5 +238,8 @@ class Table:
 
     def origin(self):
         """How many hosts and which commits the quantities so far rest on, for a caption."""
-        hosts, commits = len(self.hosts), sorted(self.commits)
-        return f"{hosts} host{'s' * (hosts > 1)}, commit{'s' * (len(commits) > 1)} {records.few(commits, 6)}" if hosts else "simulated schedules"
+        def of(commits):
+            return f"commit{'s' * (len(commits) > 1)} {records.few(sorted(commits), 6)}"
+        hosts = len(self.hosts)
+        return "; ".join([f"{hosts} host{'s' * (hosts > 1)}, {of(self.commits)}"] * bool(hosts) +
+                         [f"simulated: edges counted on one core, {of(self.counted)}"] * bool(self.counted))

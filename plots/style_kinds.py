@@ -187,10 +187,13 @@ def block(table, rows, answer):
     {title}, and the table."""
     for title, text in {r[0]: of_cell(r) for r in rows if r[1] == ALL_REAL}.items():
         answer = answer.replace("{" + title + "}", text)
-    text = textwrap.wrap(f"**Answer.** {re.sub('{.*?}', '(not measured)', answer)}.", 140, break_long_words=False, break_on_hyphens=False)
-    answered = [*text, ""] if answer else []
-    return [*answered, *markdown(rows), "",
-            f"Intervals of 95 % draw hosts first, then matrices, then runs. Records: {table.origin()}."]
+    answered = [*wrapped(f"**Answer.** {re.sub('{.*?}', '(not measured)', answer)}."), ""] if answer else []
+    how = "Intervals of 95 % draw hosts first, then matrices, then runs" + ", and leave out the simulator's error" * bool(table.counted)
+    return [*answered, *markdown(rows), "", *wrapped(f"{how}. \"real\" includes bcsstk18. Records: {table.origin()}.")]
+
+
+def wrapped(text):
+    return textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False)
 
 
 def save(fig, args, name, table, rows, more=(), answer=""):

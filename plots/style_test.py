@@ -170,7 +170,8 @@ class Kinds(unittest.TestCase):
         self.assertEqual([m.get_marker() for m in self.marks(axes, "value")], ["o", "$↑$"])
 
     def test_the_caption_names_hosts_commits_and_what_is_left_out(self):
-        self.draw("fig10_fill2", *self.pair(), *self.pair(machine={"id": "b"}), *self.pair(self.real("a"), status="unverified"))
+        other = [run | {"machine": {"id": "b"}} for run in self.pair()]
+        self.draw("fig10_fill2", *self.pair(), *other, *self.pair(self.real("a"), status="unverified"))
         text = " ".join(" ".join(t.get_text() for t in style.plt.gcf().texts).split())
         self.assertIn("Records: 2 hosts, commit 0000000.", text)
         self.assertIn("Runs left out because nothing verified them: 1.", text)
@@ -275,8 +276,10 @@ class CommittedRecords(unittest.TestCase):
         self.assertTrue(2 + 6 <= len(shown) <= 2 + 9, len(shown))
         prose = re.sub(r"!?\[.*?\]\(.*?\)", "", readme.partition("\n## ")[0])
         self.assert_known(prose, [*table, *beside.values()])
-        said = re.search(r"On (\w+) of the smallest matrices `symbfact` is faster", " ".join(prose.split()))
-        self.assertIn(said and said[1], (beside["slower"], WORDS.get(beside["slower"])))
+        said = re.search(r"On (\w+) matrices with fewer than ([\d,]+) entries of L\+U `symbfact` is faster", " ".join(prose.split()))
+        self.assertIsNotNone(said)
+        self.assertIn(said[1], (beside["slower"], WORDS.get(beside["slower"])))
+        self.assertEqual(said[2], beside["slower below"])
 
     def assert_known(self, prose, printed):
         """Every number of a text is in one of the printed texts."""

@@ -101,7 +101,7 @@ def why_not(run):
 
 class Case:
     """Runs of one case, pooled. seconds: the lower median; interval: its bootstrap interval in seconds, None if it was not
-    repeated; compact: seconds of its phase compact; limit: of a run that was ended, instead of all of these."""
+    repeated; limit: of a run that was ended, instead of both."""
 
     def __init__(self, runs, label):
         self.runs, self.label = runs, label
@@ -111,18 +111,12 @@ class Case:
         self.status = last["status"]
         self.limit = records.limit_of(last) if last["status"] == "timeout" else None
         self.seconds = self.interval = None
-        self.compact = last["phases_s"].get("compact", 0) if self.samples else 0
         if self.samples:
             e = of_samples(self.samples, records.case_name(last))
             self.seconds, self.interval = e.number, e.interval()
         self.matrix = last["matrix"]["name"]
         self.machine, self.commit = key_of(last), last["git"]["sha"]
         self.group = self.matrix, last["ordering"]["digest"], self.machine, self.commit
-
-    @property
-    def bare(self):
-        """Seconds without the phase compact, the digests of rows that only verification needs."""
-        return None if self.seconds is None else self.seconds - self.compact
 
     @property
     def name(self):
@@ -148,20 +142,18 @@ def cases_of(runs):
     return sorted(found, key=lambda c: (c.last["matrix"]["n"], c.matrix, c.variant, c.label, c.machine, c.commit))
 
 
-def ratios(cases, baseline=BASELINE, bare=False):
+def ratios(cases, baseline=BASELINE):
     """{case: how many times as fast as the baseline's case of its group}; cases without such a one are left out."""
-    def time(case):
-        return case.bare if bare else case.seconds
     timed = [c for c in cases if c.seconds is not None]
-    base = {c.group: time(c) for c in timed if c.name == baseline}
-    return {c: base[c.group] / time(c) for c in timed if c.group in base}
+    base = {c.group: c.seconds for c in timed if c.name == baseline}
+    return {c: base[c.group] / c.seconds for c in timed if c.group in base}
 
 
-def summary(cases, baseline=BASELINE, bare=False):
+def summary(cases, baseline=BASELINE):
     """{(name, machine, commit): (geometric mean, least, most, matrices)} of ratios(). A matrix that was prepared in several
     ways counts once, by the geometric mean of its ratios."""
     by_row = {}
-    for case, ratio in ratios(cases, baseline, bare).items():
+    for case, ratio in ratios(cases, baseline).items():
         by_row.setdefault((case.name, case.machine, case.commit), {}).setdefault(case.matrix, []).append(math.log(ratio))
     out = {}
     for key, of_matrix in by_row.items():
@@ -185,16 +177,16 @@ def is_real(case):
 
 
 def standings(cases):
-    """{variant: [Standing], the first one leads}: ratios without digests of one set of settings on one machine at one commit. A
+    """{variant: [Standing], the first one leads}: ratios of one set of settings on one machine at one commit. A
     standing counts real matrices only (real), unless it has fewer than half as many as the largest one has: then it counts all.
     The leader has most real matrices, else most matrices, of equals the latest commit, of equals the largest mean."""
     time_of = commit_times(cases)
-    on_real = summary(filter(is_real, cases), bare=True)
+    on_real = summary(filter(is_real, cases))
     most = max((values[-1] for values in on_real.values()), default=0)
     of_key, found = {}, {}
     for c in cases:
         of_key.setdefault((c.name, c.machine, c.commit), []).append(c)
-    for key, values in summary(cases, bare=True).items():
+    for key, values in summary(cases).items():
         real = 2 * on_real.get(key, (0,))[-1] >= most > 0
         mine = [c for c in of_key[key] if is_real(c) or not real]
         found.setdefault(mine[0].variant, []).append(Standing(mine, real, *(on_real[key] if real else values)))
@@ -217,10 +209,10 @@ def by_part(cases):
     """{Group of parts of machines: cases, fastest first} of one prepared matrix: of each variant the fastest case at its latest
     commit."""
     time_of, latest = commit_times(cases), {}
-    for c in sorted((c for c in cases if c.seconds is not None), key=lambda c: (time_of[c.commit], -c.bare)):
+    for c in sorted((c for c in cases if c.seconds is not None), key=lambda c: (time_of[c.commit], -c.seconds)):
         latest[part_of(c.last).group, c.variant] = c
     groups = {}
-    for (group, _), c in sorted(latest.items(), key=lambda item: (item[0][0], item[1].bare)):
+    for (group, _), c in sorted(latest.items(), key=lambda item: (item[0][0], item[1].seconds)):
         groups.setdefault(group, []).append(c)
     return groups
 

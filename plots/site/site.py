@@ -47,7 +47,7 @@ ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 SYMBOLS = dict(zip(rules.WORDS, "✓↗✗–"))
 FIGURE = ("gpu_bitmap_panels", "cpu_bitmap_panels", "gpu_maxid")  # variants in the figure of the first page
 COLUMNS = ("matrix", "kind", "n", "nnz", "nnz_lu", "variant", "settings", "part", "machine", "commit", "ms", "low_ms", "high_ms",
-           "without_digests_ms", "runs", "ended_after_ms", "status", "times_symbfact")
+           "runs", "ended_after_ms", "status", "times_symbfact")
 
 
 def seconds_text(seconds):
@@ -105,7 +105,7 @@ class Site:
         self.orders = data.latest_orders(orders, self.files)
         self.cases = data.cases_of(self.runs)
         self.machines = machines.machines_of(line for lines in self.lines.values() for line in lines if "git" in line)
-        self.ratios = data.ratios(self.cases, bare=True)
+        self.ratios = data.ratios(self.cases)
         self.standings = data.standings(self.cases)
         self.by_matrix = {}
         for run in self.runs:
@@ -176,7 +176,7 @@ class Site:
         rows = []
         for name in self.names:
             cases = [c for of in self.parts.get(name, {}).values() for c in of]
-            fastest = min(cases, key=lambda c: c.bare, default=None)
+            fastest = min(cases, key=lambda c: c.seconds, default=None)
             first = next((self.orders[name][o][0] for o in data.three_orders(self.orders.get(name, {}))), None)
             result = data.fill_of(self.by_matrix.get(name, ())) or (first and first["result"])
             rows.append({"name": name, "kind": self.kind(name), "n": self.matrix(name)["n"], "nnz": self.matrix(name)["nnz"],
@@ -240,7 +240,7 @@ class Site:
         file = data.bundled_file(name)
         pattern = file and data.read_pattern(file)
         three = [self.order_row(name, o) for o in data.three_orders(orders)]
-        ends = [1e3 * (x - c.compact) for of in parts.values() for c in of for x in (c.seconds, *(c.interval or ()))]
+        ends = [1e3 * x for of in parts.values() for c in of for x in (c.seconds, *(c.interval or ()))]
         return {"name": name, "kind": self.kind(name), "facts": self.facts(name, pattern),
                 "picture": pattern and pictures.pattern_png(*pattern),
                 "three": three, "most": max((o["flops"] for o in three), default=0),
@@ -270,7 +270,7 @@ class Site:
         panels = []
         for family, by_variant in sorted(latest.items()):
             chosen = sorted(by_variant.items(), key=lambda item: looks[item[0]])
-            rows = [(variant, c.last["matrix"]["n"], c.last["result"]["nnz_l"] + c.last["result"]["nnz_u"], 1e3 * c.bare, c.matrix)
+            rows = [(variant, c.last["matrix"]["n"], c.last["result"]["nnz_l"] + c.last["result"]["nnz_u"], 1e3 * c.seconds, c.matrix)
                     for variant, of in chosen for c in sorted(of, key=lambda c: c.last["matrix"]["n"])]
             title = growth.FAMILIES[family][1]
             drawn = {looks[variant]: [(lu, ms, f"{variant}, n = {n:,}: {ms:.4g} ms", self.address(matrix))
@@ -336,7 +336,7 @@ def write_cases(site, path):
         m, r = c.last["matrix"], data.fill_of(site.by_matrix[c.matrix], c.group[1])
         rows.append((c.matrix, records.kind(m), m["n"], m["nnz"], r["nnz_l"] + r["nnz_u"] if r else "", c.variant, c.label,
                      machines.part_of(c.last).text, site.machines[c.machine].text(), c.commit[:12], ms(c.seconds),
-                     *map(ms, c.interval or (None, None)), ms(c.bare), len(c.samples), ms(c.limit), c.status,
+                     *map(ms, c.interval or (None, None)), len(c.samples), ms(c.limit), c.status,
                      f"{site.ratios[c]:.6g}" if c in site.ratios else ""))
     style.write_table(path, COLUMNS, rows)
 
