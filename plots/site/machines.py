@@ -33,15 +33,15 @@ Group = collections.namedtuple("Group", "is_cpu several text")  # sorts GPUs fir
 
 
 def part_of(run):
-    """The part of its machine that a run used: "2 × NVIDIA H200", "Intel Xeon, 16 cores", of a group of such parts."""
+    """The part of its machine that a run used: "2 × NVIDIA H200", "Intel Xeon, 16 threads", of a group of such parts."""
     uses_gpu = run["device"] == "gpu" or "gpus_per_rank" in run["options"] or run["variant"] == "peer_cudss"
     if uses_gpu and run["gpus"]:
         count, name = max(run["options"].get("gpus_per_rank", 1), 1) * run["mpi"]["ranks"], run["gpus"][0]["name"]
         group = Group(False, count > 1, f"Several {name}" if count > 1 else f"One {name}")
         return Part(group, f"{count} × {name}" if count > 1 else name)
     count, name = max(run["threads"], run["mpi"]["ranks"]), processor(run["cpu"])
-    text = f"{name}, {count} core{'s' if count > 1 else ''}"
-    return Part(Group(True, count > 1, f"{name}, several cores" if count > 1 else text), text)
+    text = f"{name}, {count} thread{'s' if count > 1 else ''}"
+    return Part(Group(True, count > 1, f"{name}, several threads" if count > 1 else text), text)
 
 
 def letters(k):

@@ -160,9 +160,9 @@ class DataStep(unittest.TestCase):
                  run(FAST, [9.0], threads=8, cpu=XEON), run(FAST, [5.0], threads=16, cpu=XEON), run(SLOW, [6.0], cpu=XEON))
         found = data.by_part(self.cases(*lines))
         self.assertEqual({group.text: [(c.variant, c.seconds) for c in of] for group, of in found.items()}, {
-            "One H": [("gpu_maxid", 4)], "Intel Xeon, 1 core": [(SLOW, 6)], "Intel Xeon, several cores": [(FAST, 5)]})
-        self.assertEqual([group.text for group in found], ["One H", "Intel Xeon, 1 core", "Intel Xeon, several cores"])
-        self.assertEqual(machines.part_of(lines[3]).text, "Intel Xeon, 16 cores")
+            "One H": [("gpu_maxid", 4)], "Intel Xeon, 1 thread": [(SLOW, 6)], "Intel Xeon, several threads": [(FAST, 5)]})
+        self.assertEqual([group.text for group in found], ["One H", "Intel Xeon, 1 thread", "Intel Xeon, several threads"])
+        self.assertEqual(machines.part_of(lines[3]).text, "Intel Xeon, 16 threads")
 
     def test_times_are_of_one_prepared_matrix(self):
         """Of the last source the one with most variants."""
