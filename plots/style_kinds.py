@@ -122,7 +122,7 @@ def scale(axis, values, log, limits):
 def swarm(axis, x, kind, each, wide=0.26, step=0.05):
     """Dots side by side where they would meet; arrows are bounds; a number at the edge counts the dots beyond it."""
     low, high = axis.get_ylim()
-    placed = []
+    placed, shown = [], {}
     for v in sorted(each.values(), key=lambda v: v.number):
         if not low <= v.number <= high:
             continue
@@ -132,8 +132,10 @@ def swarm(axis, x, kind, each, wide=0.26, step=0.05):
         free = [s for s in slots if all(abs(s - t) > step * 0.9 for t in taken)]
         side = free[0] if free else slots[len(placed) % len(slots)]
         placed.append((y, side))
-        axis.plot([x + side], [v.number], **look(kind, 2.8) | {"gid": "value", "alpha": 0.75} |
-                  ({"marker": "$↑$" if v.bound > 0 else "$↓$", "markersize": 6} if v.bound else {}))
+        shown.setdefault(v.bound, []).append((x + side, v.number))
+    for bound, dots_of in sorted(shown.items(), key=lambda item: abs(item[0])):
+        arrow = {"marker": "$↑$" if bound > 0 else "$↓$", "markersize": 6} if bound else {}
+        axis.plot(*zip(*dots_of), **look(kind, 2.8) | {"gid": "value", "alpha": 0.75} | arrow)
     for count, edge in ((sum(v.number > high for v in each.values()), 1), (sum(v.number < low for v in each.values()), 0)):
         if count:
             axis.annotate(f"{count} {'▴' if edge else '▾'}", (x - 0.36, edge), xycoords=axis.get_xaxis_transform(), fontsize=dots.TEXT,
