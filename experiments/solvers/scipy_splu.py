@@ -12,11 +12,11 @@ import csv
 import datetime
 import platform
 import time
+from importlib import metadata
 from pathlib import Path
 
 import gsofa
 import numpy as np
-import scipy
 from scipy.sparse.linalg import splu
 
 SYMMETRIC = {"diag_pivot_thresh": 0.01, "options": {"SymmetricMode": True}}
@@ -58,8 +58,9 @@ def cpu():
     return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.processor())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def write(description, columns, matrix, measure, package):
+    """The command line of a script: for each matrix file, writes matrix(pattern), what measure() finds, and the package's version."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--commit", required=True, help="of the installed gsofa")
     parser.add_argument("--repeat", type=int, default=3)
@@ -67,15 +68,15 @@ def main():
     asked = parser.parse_args()
     with asked.out.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
-        out.writerow(COLUMNS)
+        out.writerow(columns)
         for path in asked.matrices:
-            a = with_values(gsofa.read(path))
+            a = matrix(gsofa.read(path))
             times, entries, residual = measure(a, asked.repeat)
             now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
             out.writerow([Path(path).name.partition(".")[0], a.shape[0], a.nnz, asked.repeat, *(f"{t:.4f}" for t in times), *entries,
-                          f"{residual:.1e}", scipy.__version__, asked.commit, cpu(), now])
+                          f"{residual:.1e}", metadata.version(package), asked.commit, cpu(), now])
             file.flush()
 
 
 if __name__ == "__main__":
-    main()
+    write(__doc__, COLUMNS, with_values, measure, "scipy")

@@ -6,16 +6,10 @@
 The pattern of A + A' gets entries -1 and a dominant diagonal. Each number is the least of the repetitions; the times by AMD and METIS contain
 the order. Needs scikit-sparse 0.4 and gsofa, one thread (OMP_NUM_THREADS=1)."""
 
-import argparse
-import csv
-import datetime
-from importlib import metadata
-from pathlib import Path
-
 import gsofa
 import numpy as np
 import scipy.sparse as sp
-from scipy_splu import cpu, timed
+from scipy_splu import timed, write
 from sksparse.cholmod import cholesky
 
 COLUMNS = ["matrix", "n", "nnz", "repeats", "order_cpu_s", "cholmod_cpu_s", "cholmod_amd_cpu_s", "cholmod_metis_cpu_s", "nnz_l", "amd_nnz_l",
@@ -45,24 +39,5 @@ def measure(a, repeat):
     return np.min(times, axis=0), [factor.L().nnz for _, factor in found], abs(a @ x - b).max()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", required=True, type=Path)
-    parser.add_argument("--commit", required=True, help="of the installed gsofa")
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("matrices", nargs="+")
-    asked = parser.parse_args()
-    with asked.out.open("w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(COLUMNS)
-        for path in asked.matrices:
-            a = positive_definite(gsofa.read(path))
-            times, entries, residual = measure(a, asked.repeat)
-            now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-            out.writerow([Path(path).name.partition(".")[0], a.shape[0], a.nnz, asked.repeat, *(f"{t:.4f}" for t in times), *entries,
-                          f"{residual:.1e}", metadata.version("scikit-sparse"), asked.commit, cpu(), now])
-            file.flush()
-
-
 if __name__ == "__main__":
-    main()
+    write(__doc__, COLUMNS, positive_definite, measure, "scikit-sparse")
