@@ -204,11 +204,11 @@ class JudgeTest(unittest.TestCase):
                       "makespan_s": t} for k in range(12) for g, t in ((6, 4.0), (264, 2.0))]
         percent = {"id": "p", "says": "p", "paper": 43, "effect": "size", "combine": "mean", "quantity": "profile:dram_percent",
                    "over": {"variant": "gpu_maxid"}}
-        scaled = {"id": "q", "says": "q", "paper": 2, "records": "simulator", "combine": "mean", "quantity": "simulated",
+        scaled = {"id": "q", "says": "q", "paper": 2, "untested": "simulated", "records": "simulator", "combine": "mean", "quantity": "simulated",
                   "over": {"gpus": 6}, "under": {"gpus": 264}}
         s, t = self.judge(profiles + simulated, percent, scaled)
         self.assertEqual((s["word"], s["kinds"]["real"].value), (rules.SIZE, 43))
-        self.assertEqual((t["kinds"]["real"].low, t["kinds"]["real"].high, t["kinds"]["real"].hosts), (2 / (1 + rules.SIMULATED), 2 * (1 + rules.SIMULATED), 0))
+        self.assertEqual((t["kinds"]["real"].low, t["kinds"]["real"].high, t["kinds"]["real"].hosts), (2, 2, 0))
 
     def test_statements_that_say_nothing_are_refused(self):
         for change, mention in (({"quantity": "no"}, "no quantity 'no'"), ({"paper": 2}, "either"),

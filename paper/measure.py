@@ -128,12 +128,14 @@ class Measured:
 
     def __init__(self, sources):
         self.runs, self.profiles, self.simulated = records.read(sources)
-        self.kinds = {}
+        self.kinds, self.large = {}, set()  # of matrices; large: those with rules.LARGE_ORDER rows or more
         self.by_variant = collections.defaultdict(list)
         for r in self.runs:
             if r["matrix"]["n"] < rules.LEAST_ORDER or "pattern" in r["wants"] or records.is_replaced(r):
                 continue
             self.kinds[canonical(r["matrix"]["name"])] = kind_of(r["matrix"])
+            if r["matrix"]["n"] >= rules.LARGE_ORDER:
+                self.large.add(canonical(r["matrix"]["name"]))
             self.by_variant[r["variant"]].append((r, {k: records.as_text(v) for k, v in records.settings(r).items()}))
 
     def lines(self, side, quantity):

@@ -133,7 +133,8 @@ def scaling_simulator():
     slower = {(name, size): [e["intra_node", 36, size] / e["intra_node", 36, 64] for e in of[name].values()]
               for name in ("real", "finite elements") for size in (128, 256)}
     yield "Chunks of 128 rows: {} on real matrices, {} on finite elements. Chunks of 256 rows: {} and {}".format(
-        *(median_and_span(slower[name, size], "{:.2f}") for size in (128, 256) for name in ("real", "finite elements")))
+        *(f"{statistics.fmean(x):.2f} ({span(x, '{:.2f}')})" for size in (128, 256) for name in ("real", "finite elements")
+          for x in [slower[name, size]]))
     rows = validation()
     for gpus, schedule in ((1, "intra_node"), (2, "block"), (2, "intra_node"), (4, "block"), (4, "intra_node")):
         mine = [r for r in rows if (r["gpus"], r["schedule"]) == (gpus, schedule)]

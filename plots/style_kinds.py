@@ -190,7 +190,7 @@ def block(table, rows, answer):
     for title, text in {r[0]: of_cell(r) for r in rows if r[1] == ALL_REAL}.items():
         answer = answer.replace("{" + title + "}", text)
     answered = [*wrapped(f"**Answer.** {re.sub('{.*?}', '(not measured)', answer)}."), ""] if answer else []
-    how = "Intervals of 95 % draw hosts first, then matrices, then runs" + ", and leave out the simulator's error" * bool(table.counted)
+    how = "Intervals of 95 % draw hosts first, then matrices, then runs; `./testbed claims` draws other random numbers"
     return [*answered, *markdown(rows), "", *wrapped(f"{how}. \"real\" includes bcsstk18. Records: {table.origin()}.")]
 
 

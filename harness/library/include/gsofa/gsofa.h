@@ -356,7 +356,7 @@ GSOFA_API gsofa_status gsofa_order_device(const gsofa_device_pattern* a,
                                           const gsofa_order_options* options, int32_t permutation[],
                                           int32_t* tree_sizes);
 
-/// Upper bounds for an analysis, as fill_estimate of gsofa.hpp.
+/// Upper bounds for a result and an estimate of memory, as fill_estimate of gsofa.hpp.
 typedef struct gsofa_fill_estimate {
   int64_t nnz_a;
   int64_t nnz_l;

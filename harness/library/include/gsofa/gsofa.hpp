@@ -529,7 +529,7 @@ GSOFA_API tree_levels level_sets(std::span<const std::int32_t> parent);
 /// contiguous. O(n). Throws as level_sets() does.
 GSOFA_API std::vector<std::int32_t> tree_postorder(std::span<const std::int32_t> parent);
 
-/// Upper bounds for the result and the memory of an analysis, without the analysis.
+/// Upper bounds for the result of an analysis and an estimate of its memory, without the analysis.
 struct fill_estimate {
   /// n; the order, for a later analysis with order_method::given
   std::vector<std::int32_t> permutation;
@@ -541,10 +541,10 @@ struct fill_estimate {
   double flops = 0;               ///< of a factorization with these entries, as fill_profile::flops
   bool symmetric = false;         ///< the permuted pattern: nnz_l, nnz_u and flops are exact
   std::int64_t result_bytes = 0;  ///< of the arrays of the requested analysis
-  std::int64_t working_bytes = 0;  ///< of the host in addition, by the formula of docs/memory.md
+  std::int64_t working_bytes = 0;  ///< of the host in addition, no bound: docs/estimate.md
 };
 
-/// Bounds for analyze(a, options): checks, matches and orders as analyze() does and counts the
+/// What analyze(a, options) will need: checks, matches and orders as analyze() does and counts the
 /// entries of chol(A + A^T) without listing them. In addition to the order, O(nnz log n) time and
 /// O(n + nnz) memory. Ignores relaxed supernodes. Throws as analyze() does.
 GSOFA_API fill_estimate estimate(const csr_view& a, const analysis_options& options = {});

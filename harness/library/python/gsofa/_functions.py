@@ -91,7 +91,7 @@ def analyze_batch(matrices: Iterable[Matrix], ordering: Ordering = "automatic", 
 
 
 class Estimate(NamedTuple):
-    """What estimate() returns: upper bounds for an analysis, which is not done."""
+    """What estimate() returns: upper bounds for the result of an analysis, which is not done, and an estimate of its memory."""
 
     permutation: Int32Array  # the ordering: pass it to analyze() with the same `match`
     nnz_a: int  # as Symbolic.nnz_a
