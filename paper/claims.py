@@ -40,6 +40,7 @@ def checked(s, place):
                        (quantity and quantity not in measure.FORMULAS and quantity.partition(":")[0] not in measure.OF_LINES,
                         f"no quantity '{quantity}'"), (s.get("effect", "ratio") not in rules.EFFECTS, "no such effect"),
                        (s.get("combine", "median") not in measure.COMBINE, "no such combination"),
+                       (judged and quantity == "simulated", "a simulated value has no verdict: 'untested' is needed"),
                        (judged and ("paper" in s) == ("direction" in s), "either 'paper' or 'direction' is needed")):
         if fault:
             raise records.Refused(f"{place}: statement '{s.get('id', '?')}': {why}")

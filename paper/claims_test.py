@@ -211,7 +211,7 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual((t["kinds"]["real"].low, t["kinds"]["real"].high, t["kinds"]["real"].hosts), (2, 2, 0))
 
     def test_statements_that_say_nothing_are_refused(self):
-        for change, mention in (({"quantity": "no"}, "no quantity 'no'"), ({"paper": 2}, "either"),
+        for change, mention in (({"quantity": "no"}, "no quantity 'no'"), ({"quantity": "simulated"}, "a simulated value has no verdict"), ({"paper": 2}, "either"),
                                 ({"color": 1}, "unknown key 'color'"), ({"effect": "no"}, "no such effect"), ({"combine": "no"}, "no such combination")):
             with self.assertRaisesRegex(records.Refused, f"here: statement 's': .*{mention}"):
                 claims.checked(FASTER | change, "here")

@@ -41,7 +41,8 @@ stand-in, the only such pair, have differed by factors of {pair:g} to 3.0: an in
 {pair:g}, or by what the pair differs in the statement if that is more. Simulated values are shown
 and have no verdict. Four GPUs of one host stand for the six of a node; one GPU is no test of a statement about six, nor of one
 about 44 nodes. A size (GB/s, %) depends on the hardware and has no verdict on other hardware; a ratio of two programs on one
-machine has one. Next to the value that decides stands that of the real matrices with 10,000 rows or more, as the paper's have.
+machine has one. The value of the real matrices with 10,000 rows or more, as the paper's matrices have, is shown next to the
+value that decides.
 """
 KINDS = ("original", "real", "finite elements", "power grid", "generated", "stand-in")
 JUDGED, LARGE = "real", "real, n >= 10,000"  # with the original

@@ -91,10 +91,10 @@ def span(values, form="{:.1f}"):
     return f"{form.format(min(values))} to {form.format(max(values))}"
 
 
-def mean_and_span(values, form="{:.1f}"):
-    """'mean (least to most)'."""
+def mean_and_span(values, form="{:.1f}", how=mean):
+    """'mean (least to most)'; how: which mean."""
     values = list(values)
-    return f"{form.format(mean(values))} ({span(values, form)})"
+    return f"{form.format(how(values))} ({span(values, form)})"
 
 
 def row(*cells):

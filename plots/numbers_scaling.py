@@ -7,7 +7,7 @@ import sys
 
 import json_lines
 import records
-from numbers_records import RECORDS, digits, document, number, row, span, table
+from numbers_records import RECORDS, digits, document, mean_and_span, number, row, span, table
 
 HOST = RECORDS / "2026-11-27_h200_x4_judgement"
 KINDS = {"original": "original (bcsstk18)"} | {k: k for k in records.KINDS[1:-1]}
@@ -16,7 +16,7 @@ SPILLS = "Trefethen_20000"  # on one GPU
 
 def median_and_span(values, form="{:.1f}"):
     """'median (least to most)', of one value the value."""
-    return form.format(statistics.median(values)) + (f" ({span(values, form)})" if len(values) > 1 else "")
+    return mean_and_span(values, form, statistics.median) if len(values) > 1 else form.format(*values)
 
 
 @functools.cache
@@ -95,13 +95,11 @@ def stand_ins():
 
 @functools.cache
 def validation():
-    """Rows of simulate.py --validate, without those that set the rate, and {matrix: kind}."""
+    """Rows of simulate.py --validate, without those that set the rate."""
     sys.path.append(str(records.ROOT / "experiments" / "scaling_simulator"))
     import simulate
     works = simulate.read_work([RECORDS / "2026-11-27_cpu2_judgement" / "edges.jsonl.gz"])
-    sys.argv[1:], given = ["--work", "", "--validate", str(HOST / "gpus.jsonl")], sys.argv[1:]
-    rows = simulate.validate(simulate.arguments(), works)
-    sys.argv[1:] = given
+    rows = simulate.validate(simulate.arguments(["--work", "", "--validate", str(HOST / "gpus.jsonl")]), works)
     return [r for r in rows if not r["fitted"]]
 
 
@@ -133,8 +131,7 @@ def scaling_simulator():
     slower = {(name, size): [e["intra_node", 36, size] / e["intra_node", 36, 64] for e in of[name].values()]
               for name in ("real", "finite elements") for size in (128, 256)}
     yield "Chunks of 128 rows: {} on real matrices, {} on finite elements. Chunks of 256 rows: {} and {}".format(
-        *(f"{statistics.fmean(x):.2f} ({span(x, '{:.2f}')})" for size in (128, 256) for name in ("real", "finite elements")
-          for x in [slower[name, size]]))
+        *(mean_and_span(slower[name, size], "{:.2f}", statistics.fmean) for size in (128, 256) for name in ("real", "finite elements")))
     rows = validation()
     for gpus, schedule in ((1, "intra_node"), (2, "block"), (2, "intra_node"), (4, "block"), (4, "intra_node")):
         mine = [r for r in rows if (r["gpus"], r["schedule"]) == (gpus, schedule)]

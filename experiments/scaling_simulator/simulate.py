@@ -220,7 +220,7 @@ def print_validation(rows, out):
               f"largest {100 * max(errors):.1f} %", file=out)
 
 
-def arguments():
+def arguments(words=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     p.add_argument("--work", required=True, action="append", metavar="FILE")
     p.add_argument("--validate", metavar="TIMED.jsonl")
@@ -242,7 +242,7 @@ def arguments():
     p.add_argument("--batch-barrier", action="store_true",
                    help="GPUs of a node wait for each other after each batch under every schedule")
     p.add_argument("--out", metavar="FILE.jsonl", help="append the lines to this file")
-    args = p.parse_args()
+    args = p.parse_args(words)
     args.schedule = args.schedule or list(SCHEDULES)
     args.chunk_size = args.chunk_size or [128]
     return args
