@@ -107,7 +107,7 @@ def median_case(samples, name):
 
 
 def variants_of(side):
-    """The variants of a side: one, or several that must all have run and of which the fastest counts."""
+    """The variants of a side. If there are several, all must have run on the host, and the fastest counts."""
     return [side["variant"]] if isinstance(side["variant"], str) else side["variant"]
 
 

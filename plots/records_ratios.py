@@ -24,8 +24,9 @@ NUMBERS = {"mean": numpy.mean, "median": numpy.median, "geometric mean": lambda 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Runs of a variant, or of several that must all have run. of: "time" in seconds, "bare" (without the digests of rows), or a function of a run. fewest: of several
-    settings that are not named the one with the smallest number counts, otherwise they are refused."""
+    """Runs of a variant, or of several variants, which must all have run on a host. of: "time" in seconds, "bare" (without the digests
+    of rows), or a function of a run. fewest: if runs differ in settings that are not named, the setting with the smallest number counts;
+    otherwise such runs are refused."""
 
     variant: str | tuple
     of: object = "bare"

@@ -69,7 +69,7 @@ def beside():
     large = [v.number for v in inputs.large(fast).each.values() if v.kind in records.REAL]
     slower = [m for m, v in fast.each.items() if v.kind in records.REAL and v.number < 1]
     return {"large": f"{statistics.geometric_mean(large):.0f}", "slower": str(len(slower)),
-            "slower below": f"{10 ** len(str(max(map(inputs.size.get, slower), default=0))):,}"}
+            "entries of the slower": f"{10 ** len(str(max(map(inputs.size.get, slower), default=0))):,}"}
 
 
 def searches():

@@ -202,7 +202,7 @@ def save(fig, args, name, table, rows, more=(), answer=""):
     """Writes the figure with a caption that says what dots are and what the records are, and its numbers as NAME.md."""
     unverified = [f"Runs left out because nothing verified them: {table.unverified}."] if table.unverified else []
     how = " or ".join(dict.fromkeys(r[2] for r in rows if r[2] in ratios.NUMBERS))
-    marks = [text for text, used in (("an arrow: a bound", any(r[7] for r in rows)), ("hollow: a stand-in", any(r[1] == "stand-in" for r in rows))) if used]
+    marks = ["an arrow: a bound"] * any(r[7] for r in rows) + ["hollow: a stand-in"] * any(r[1] == "stand-in" for r in rows)
     said = f"A dot is one matrix ({'; '.join(['median of hosts', *marks])}), a large mark the {how} with its 95\u00a0% interval."
     style.caption(fig, [f"{said} Records: {table.origin()}.", *more, *unverified])
     style.save(fig, args.out, name, HEADER, rows)

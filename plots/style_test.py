@@ -278,7 +278,7 @@ class CommittedRecords(unittest.TestCase):
         said = re.search(r"On (\w+) matrices with fewer than ([\d,]+) entries of L\+U `symbfact` is faster", " ".join(prose.split()))
         self.assertIsNotNone(said)
         self.assertIn(said[1], (beside["slower"], WORDS.get(beside["slower"])))
-        self.assertEqual(said[2], beside["slower below"])
+        self.assertEqual(said[2], beside["entries of the slower"])
 
     def assert_known(self, prose, printed):
         """Every number of a text is in one of the printed texts."""

@@ -76,7 +76,7 @@ TEST_CASE("a catalog takes digests that it lacks from the lock file in its folde
                        (lock.string() + ":3: 'sha256' is not a string").c_str(), input_error);
 }
 
-TEST_CASE("the kind of a matrix is that of its dataset or of its generator") {
+TEST_CASE("a matrix has the kind of its dataset or of its generator") {
   const auto kind_of = [](const std::string& name, bool stand_in) {
     provenance p;
     p.name = name;
