@@ -85,7 +85,6 @@ gsofa_optional(AMD libsuitesparse-dev HEADER amd.h LIBRARY amd SUFFIXES suitespa
 gsofa_optional(BTF libsuitesparse-dev HEADER btf.h LIBRARY btf SUFFIXES suitesparse)
 gsofa_optional(CHOLMOD libsuitesparse-dev HEADER cholmod.h LIBRARY cholmod SUFFIXES suitesparse)
 gsofa_optional(UMFPACK libsuitesparse-dev HEADER umfpack.h LIBRARY umfpack SUFFIXES suitesparse)
-gsofa_optional(KLU libsuitesparse-dev HEADER klu.h LIBRARY klu SUFFIXES suitesparse)
 # Without zlib the library reads no .gz files; the programs require zlib.
 gsofa_optional(ZLIB zlib1g-dev HEADER zlib.h LIBRARY z)
 # libarchive and the libraries that it needs are loaded when a file needs them.

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-namespace refactor {
+namespace supplement {
 
 namespace {
 
@@ -187,4 +187,4 @@ weighted_matching maximum_product_matching(const static_lu::matrix& a) {
   return assignment(a).result();
 }
 
-}  // namespace refactor
+}  // namespace supplement

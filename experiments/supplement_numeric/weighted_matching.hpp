@@ -10,7 +10,7 @@
 
 #include "harness/library/example/static_lu.hpp"
 
-namespace refactor {
+namespace supplement {
 
 struct weighted_matching {
   std::vector<std::int32_t> row_of_column;  ///< n; entry (row_of_column[j], j) is matched
@@ -25,4 +25,4 @@ struct weighted_matching {
 /// matching has a zero.
 weighted_matching maximum_product_matching(const static_lu::matrix& a);
 
-}  // namespace refactor
+}  // namespace supplement

@@ -51,7 +51,6 @@ SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for nam
 PERM_C = "harness/library/superlu/get_perm_c_test.cpp"
 SYMBFACT, SOLVE = "harness/library/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
 CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solvers/cudss_solver"
-DEVICE_LU = "experiments/supplement_numeric/device_lu"
 DEVICE_RESULTS = "experiments/solvers/device_results.cpp"
 EXCEPTIONS = {
     (SYMBFACT, "common/matrix_file.hpp"): "real matrices, prepared as pdgssvx prepares them",
@@ -87,10 +86,6 @@ EXCEPTIONS = {
     (CUDSS_PHASES + ".cpp", "common/types.hpp"): "checked narrowing",
     (DEVICE_RESULTS, "common/generators.hpp"): "generated matrices",
     (DEVICE_RESULTS, "common/matrix_file.hpp"): "real ones",
-    **{(f"{DEVICE_LU}{part}", "variants/device/runtime.hpp"): "one source of kernels for the GPU and the emulator"
-       for part in (".cu", "_kernels.cuh")},
-    ("experiments/supplement_numeric/refactorize_test.cpp", "variants/device/simt.hpp"):
-        "the emulator's seed, and switching at loads and stores",
     ("harness/commands/prepare_command.cpp", SCHEDULE):
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
     ("harness/soak/fuzz_files.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",
