@@ -17,9 +17,6 @@ void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilitie
 /// Calls every function of the C++ interface, with all types of views, likewise.
 void attack_cpp_interface(std::uint64_t seed, std::uint64_t number, const abilities& can);
 
-/// Forks while analyses are idle, under way and done; parent and child go on with them.
-void attack_by_fork(std::uint64_t seed, std::uint64_t number, const abilities& can);
-
 /// Names of the functions of the C interface that this process has called through
 /// attack_c_interface().
 std::set<std::string> functions_called();

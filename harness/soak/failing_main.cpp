@@ -13,7 +13,8 @@
 
 namespace {
 
-// Prints the call stack on stderr, by which soak.py tells a library's crash from the program's.
+// Prints the call stack on stderr, by which soak_test.py tells a library's crash from the
+// program's.
 void print_stack() {
   std::array<void*, 48> frames{};
   ::backtrace_symbols_fd(frames.data(), ::backtrace(frames.data(), static_cast<int>(frames.size())),

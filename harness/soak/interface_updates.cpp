@@ -1,4 +1,4 @@
-// gsofa_analyzer_update(), the results of which are those of its order.
+// gsofa_analyzer_update(): an update gives the results of a fresh analysis in the same order.
 
 #include <algorithm>
 #include <cstddef>

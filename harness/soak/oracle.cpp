@@ -1,11 +1,10 @@
 // The library through its C and C++ interface against Boolean elimination on a dense matrix
-// (cases.hpp), in several attacks.
+// (cases.hpp).
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -78,8 +77,7 @@ void run_starved(std::uint64_t seed, std::uint64_t number, const abilities& can)
 
 struct soak_settings {
   std::uint64_t seed = 1, first = 0;
-  std::uint64_t cases = 0;  // 0: no limit
-  double seconds = 0;       // 0: no limit
+  std::uint64_t cases = 100;
   int threads = 1;
   void (*attack)(std::uint64_t seed, std::uint64_t number, const abilities& can) = run_case;
 };
@@ -92,8 +90,7 @@ struct named_attack {
 constexpr named_attack attacks[] = {{"analyze", run_case},
                                     {"starved", run_starved},
                                     {"c", attack_c_interface},
-                                    {"cpp", attack_cpp_interface},
-                                    {"fork", attack_by_fork}};
+                                    {"cpp", attack_cpp_interface}};
 
 // Cases in progress by thread, plus one; named when the process dies.
 constexpr int most_threads = 64;
@@ -124,16 +121,10 @@ int soak(const soak_settings& s) {
   const abilities can = find_abilities();
   std::atomic<std::uint64_t> next{s.first}, done{0};
   std::atomic<int> failures{0};
-  const auto begin = std::chrono::steady_clock::now();
-  const auto ended = [&] {
-    return s.seconds > 0 &&
-           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >=
-               s.seconds;
-  };
   const auto work = [&](std::size_t thread) {
-    while (failures < 5 && !ended()) {
+    while (failures < 5) {
       const std::uint64_t number = next++;
-      if (s.cases > 0 && number >= s.first + s.cases) break;
+      if (number >= s.first + s.cases) break;
       in_progress[thread] = number + 1;
       try {
         s.attack(s.seed, number, can);
@@ -164,10 +155,9 @@ int soak(const soak_settings& s) {
 namespace {
 
 int usage() {
-  std::fprintf(
-      stderr,
-      "Usage: gsofa_soak_oracle [--attack=analyze|starved|c|cpp|fork] [--seed=N] [--first=N] "
-      "[--cases=N] [--seconds=S] [--threads=T] [--list-calls]\n");
+  std::fprintf(stderr,
+               "Usage: gsofa_soak_oracle [--attack=analyze|starved|c|cpp] [--seed=N] [--first=N] "
+               "[--cases=N] [--threads=T] [--list-calls]\n");
   return 2;
 }
 
@@ -185,8 +175,6 @@ int main(int argc, char** argv) {
       s.first = number();
     } else if (word.starts_with("--cases=")) {
       s.cases = number();
-    } else if (word.starts_with("--seconds=")) {
-      s.seconds = std::strtod(argv[k] + word.find('=') + 1, nullptr);
     } else if (word.starts_with("--threads=")) {
       s.threads = static_cast<int>(number());
     } else if (word == "--planted") {

@@ -23,7 +23,6 @@ echo "gsofa $*" >>"$CALLS"
 PYTHON = """#!/bin/sh
 [ "$1" = -c ] && exit
 echo "python $*" >>"$CALLS"
-[ "$2" != --parse-only ] || exit ${PARSE_CODE:-0}
 exit ${PYTHON_CODE:-0}
 """
 
@@ -72,10 +71,9 @@ class TestbedTest(unittest.TestCase):
         self.assertEqual(self.called(), [])
 
     def test_help_of_the_program_and_of_scripts_is_their_own_and_builds_nothing(self):
-        for args in (("gsofa", "--help"), ("gsofa", "run", "-h"), ("claims", "-h"), ("soak", "3", "--help"), ("rerun", "x", "-h")):
+        for args in (("gsofa", "--help"), ("gsofa", "run", "-h"), ("claims", "-h"), ("rerun", "x", "-h")):
             self.assertEqual(self.call(*args).returncode, 0)
         self.assertEqual(self.called(), ["gsofa --help", "gsofa run -h", f"python {self.root}/paper/claims.py -h",
-                                         f"python {self.root}/harness/soak/soak.py --help",
                                          f"python {self.root}/experiments/rerun.py --help"])
 
     def test_help_of_a_program_that_is_not_built(self):
@@ -212,16 +210,6 @@ class TestbedTest(unittest.TestCase):
         self.assertEqual(self.call("plots", "--baseline", "cpu_maxid", "x/records.jsonl").returncode, 0)
         self.assertEqual(self.called()[-1], f"python {self.root}/paper/results.py --records {page} --baseline cpu_maxid")
         self.refused(2, "--baseline needs a variant", "plots", "--baseline")
-
-    def test_soak_builds_its_programs_and_passes_its_arguments_on(self):
-        self.assertEqual(self.call("soak", "1", "--seed", "3", GSOFA_PRESET="release").returncode, 0)
-        script = f"python {self.root}/harness/soak/soak.py"
-        self.assertEqual(self.called(), [f"{script} --parse-only 1 --seed 3", "built",
-                                         f"{script} --build {self.root}/build/release 1 --seed 3"])
-
-    def test_soak_refuses_arguments_before_it_builds(self):
-        self.assertEqual(self.call("soak", "--nosuch", PARSE_CODE="2").returncode, 2)
-        self.assertEqual(len(self.called()), 1)
 
 
 if __name__ == "__main__":

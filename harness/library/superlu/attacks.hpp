@@ -1,7 +1,7 @@
 #pragma once
 
-// Hostile neighbours: what a process may do at the socket of a result (node_share.hpp). For tests
-// and for the soak; no part of the library.
+// Hostile neighbours: what a process may do at the socket of a result (node_share.hpp). For tests;
+// no part of the library.
 
 #include <cstddef>
 #include <cstdint>

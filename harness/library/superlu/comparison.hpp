@@ -1,6 +1,6 @@
 #pragma once
 
-// Calls symbfact of SuperLU_DIST or of libgsofa and keeps what it fills, for tests and the soak.
+// Calls symbfact of SuperLU_DIST or of libgsofa and keeps what it fills, for tests.
 // Both libraries export the same names: original() and original_order() are those of SuperLU_DIST.
 
 #include <cstdint>
