@@ -117,16 +117,12 @@ def batches():
 
 @document("experiments/large_grids/README.md")
 def large_grids():
-    older, found, ratios = table("2026-11-25_large_grids/grids.csv"), {}, {2: [], 4: []}
+    older, found = table("2026-11-25_large_grids/grids.csv"), {}
     for r in table(f"{HOST.name}/grids.csv"):
         found.setdefault(int(re.search(r"nx=(\d+)", r["matrix"])[1]), {})[r["counts"] or int(r["gpus"])] = r
     for side, each in found.items():
-        times = {k: number(r, "ms") for k, r in each.items()}
         yield row(f"{side}^3", f"{side ** 3:.2e}".replace("e+0", "e"), f"{float(each['tree']['nnz_lu']):.2e}".replace("e+", "e"),
-                  *(digits(times[k], 3) for k in ("tree", "panels", 2, 4)))
-        for gpus in ratios:
-            ratios[gpus].append(times["panels"] / times[gpus])
-    yield f"By panels, two GPUs are {span(ratios[2], '{:.2f}')} times as fast as one, and four {span(ratios[4], '{:.2f}')} times, from 200^3 to 400^3."
+                  *(digits(number(each[k], "ms"), 3) for k in ("tree", "panels")))
     largest = {form: older.only(grid="464^3", form=form) for form in ("tree", "panels")}
     tree, panels = (min(samples(r, "runs_ms")) for r in largest.values())
     entries = f"{float(largest['tree']['nnz']):.1e}".replace("e+", "e")
@@ -134,9 +130,8 @@ def large_grids():
     memory = {g: max(number(r, "device_peak_gb") for r in older.where(grid=g, form="panels", gpus=1) if r["device_peak_gb"])
               for g in ("200^3", "320^3", "464^3")}
     yield "need {} GB of device memory at 200^3, {} GB at 320^3 and {:.0f} GB at 464^3".format(*memory.values())
-    hundred = {g: [statistics.median(samples(r, "runs_ms")) for r in older.where(grid=g, gpu="NVIDIA H100 80GB HBM3", host="f", form="panels")]
-               for g in ("200^3", "320^3")}
-    yield "On H100s one GPU takes {:.1f} ms at 200^3 and two {:.1f} ms, and at 320^3 {:.0f} and {:.0f} ms".format(
-        *hundred["200^3"], *hundred["320^3"])
+    hundred = [statistics.median(samples(older.only(grid=g, gpu="NVIDIA H100 80GB HBM3", host="f", form="panels", gpus=1), "runs_ms"))
+               for g in ("200^3", "320^3")]
+    yield "One H100 takes {:.1f} ms at 200^3 and {:.0f} ms at 320^3".format(*hundred)
     one_way = [samples(r, "runs_ms") for r in older.where(grid="128^3, one-way")]
     yield f"takes {statistics.median(one_way[2]):.0f} ms instead of {statistics.median(one_way[0]):.0f} ms plus a copy\nof {one_way[1][0]:.0f} ms (H100)"

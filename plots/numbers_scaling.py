@@ -31,12 +31,6 @@ def searches():
     return times, kinds
 
 
-def panels(file):
-    """{(matrix, variant): ms} of panels with digests, on one GPU or several."""
-    return {(r["matrix"]["name"], r["variant"]): 1e3 * statistics.median(r["samples_s"]) for r in records.read_runs([HOST / file])
-            if "panels" in r["variant"]}
-
-
 @document("experiments/scaling/README.md")
 def scaling():
     times, kinds = searches()
@@ -59,22 +53,6 @@ def scaling():
         f"{len(elements)} finite elements (median {statistics.median(over['real']):.1f} and {statistics.median(over['finite elements']):.1f})"
     chunks = [[times[m][4, "intra_node", size] / times[m][4, "intra_node", 64] for m in real] for size in (128, 256)]
     yield "chunks of 128 rows take {} and chunks of 256 rows {} times as long as chunks of 64".format(*(median_and_span(c, "{:.2f}") for c in chunks))
-    found = {}
-    for r in table(f"{HOST.name}/grids.csv"):
-        found.setdefault(int(re.search(r"nx=(\d+)", r["matrix"])[1]), {})[r["counts"] or int(r["gpus"])] = number(r, "ms")
-    for side, each in found.items():
-        yield row(f"{side}^3", f"{side ** 3:.3g}".replace("e+0", "e"), *(digits(each[k], 3) for k in ("tree", "panels", 2, 4)))
-
-    def ratios(over, under):
-        return span([each[over] / each[under] for each in found.values()], "{:.2f}")
-    yield f"Panels gain {ratios('panels', 2)} from one GPU to two, and {ratios(2, 4)} from two to four"
-    yield f"the elimination tree on one GPU is {span([each[4] / each['tree'] for each in found.values()])} times as fast as panels on four"
-    one = panels("gpus.jsonl")
-    several = one | {(m, gpus): ms for gpus in (2, 4) for (m, _), ms in panels(f"mpi_{gpus}.jsonl").items()}
-    names = [m for m, variant in one if variant == "gpu_bitmap_panels"]
-    slower = [[several[m, k] / one[m, "gpu_bitmap_panels"] for m in names] for k in ("gpu_bitmap_panels_multi", 2, 4)]
-    yield "On {} generated inputs, with digests, `gpu_bitmap_panels_multi` on four GPUs takes {} times as long as `gpu_bitmap_panels` on one (median), " \
-        "`mpi_bitmap_panels` {} times on two ranks and {} times on four".format(len(names), *(median_and_span(s) for s in slower))
 
 
 @document("experiments/stand_ins/README.md", "| indicator | definition |")

@@ -14,7 +14,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 
 folders() {  # GROUP: where @real, @fem and @kkt are
   local fem=fem_small
-  case $1 in panels | threads | ranks_* | mpi_*) fem=fem ;; esac
+  case $1 in panels | threads | ranks_*) fem=fem ;; esac
   local kkt=kkt
   [ $fem = fem ] || kkt=kkt_small
   echo --real "$inputs/real" --fem "$inputs/$fem" --kkt "$inputs/$kkt" --prepared "$inputs/kept"
@@ -50,7 +50,7 @@ for group; do
       { printf '%s\n' "$inputs"/{fem,kkt}/*.mtx*; grep -o 'gen:[^"]*' experiments/judgement/spec.toml | sort -u; } |
         xargs -P "$(nproc)" -I F "$build/gsofa" experiment experiments/judgement/spec.toml --group prepare --matrix F \
           --fem "$inputs/fem" --kkt "$inputs/kkt" --prepared "$inputs/kept" > /dev/null ;;
-    ranks_* | mpi_*) ranks=${group#*_} experiment gsofa "$group" ;;
+    ranks_*) ranks=${group#*_} experiment gsofa "$group" ;;
     counting | edges | page_faults) experiment gsofa_counting "$group" ;;
     *) experiment gsofa "$group" ;;
   esac > "$out/$group.log" 2>&1 || echo "$group: exit status $?"

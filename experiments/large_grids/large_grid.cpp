@@ -7,10 +7,9 @@
 //                         ...]
 //
 // rows: the sorted rows of L and U, too. masks: copies panels and masks to the host, into new
-// arrays, into the same ones again, and into new ones once more, and prints the rates. With the
-// option gpus: gpu_bitmap_panels_multi, else gpu_bitmap_panels. interleaved: the nodes of two
-// smallest boxes side by side are numbered alternately, so that the numbering is not a postorder.
-// oneway: every edge has one direction.
+// arrays, into the same ones again, and into new ones once more, and prints the rates.
+// interleaved: the nodes of two smallest boxes side by side are numbered alternately, so that the
+// numbering is not a postorder. oneway: every edge has one direction.
 //
 // Prints a line with the size, the time of each run in ms, its phases, and the device memory.
 
@@ -80,10 +79,7 @@ int run(int argc, char** argv) {
                              (is_asked("interleaved") ? ",interleaved=1" : "") +
                              (is_asked("oneway") ? ",oneway=1" : ""));
   const double made = seconds_since(since);
-  const bool several = std::any_of(
-      argv + 3, argv + argc, [](const std::string& word) { return word.starts_with("gpus="); });
-  const variant_info& info =
-      find_variant(several ? "gpu_bitmap_panels_multi" : "gpu_bitmap_panels");
+  const variant_info& info = find_variant("gpu_bitmap_panels");
   if (const auto why = info.unavailable()) throw unavailable_error(*why);
   run_settings settings;
   settings.options = option_set(info.options);

@@ -47,14 +47,11 @@ gsofa_test(mpi/peer_superlu_dist COMMAND harness/testing/mpi_test.py PROPERTIES 
 gsofa_test(mpi/distributed COMMAND harness/testing/mpi_distributed_test.py PROPERTIES LABELS mpi TIMEOUT 900 COST 90
   SKIP_RETURN_CODE 77 RESOURCE_LOCK mpi
   ENVIRONMENT "${gsofa};${counting};GSOFA_MPI_PROBE=$<TARGET_FILE:gsofa_mpi_probe>${mpi_shim}")
-gsofa_test(mpi/panels COMMAND harness/testing/mpi_panels_test.py PROPERTIES LABELS mpi TIMEOUT 600 COST 40
-  SKIP_RETURN_CODE 77 RESOURCE_LOCK mpi ENVIRONMENT "GSOFA_EMULATED=$<TARGET_FILE:gsofa_emulated>")
 
 gsofa_test(cli/fetch COMMAND experiments/fetch_test.py PROPERTIES LABELS cli COST 15)
 gsofa_test(cli/fem COMMAND experiments/matrices/fem/patterns_test.py PROPERTIES LABELS cli SKIP_RETURN_CODE 77)
 gsofa_test(cli/stale COMMAND experiments/stale_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/json_lines COMMAND experiments/json_lines_test.py PROPERTIES LABELS cli)
-gsofa_test(cli/several_gpus COMMAND experiments/large_grids/several_gpus_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/scaling_simulator COMMAND experiments/scaling_simulator/simulator_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/gpu_single COMMAND experiments/gpu_single/summarize_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/rerun COMMAND experiments/rerun_test.py

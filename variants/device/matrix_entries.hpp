@@ -16,8 +16,7 @@ struct matrix_view {
   const index_t* col_idx;
   index_t n;
   offset_t nnz;
-  int per_thread;      ///< entries per thread at a time
-  offset_t begin = 0;  ///< the first entry that is visited
+  int per_thread;  ///< entries per thread at a time
 };
 
 /// The largest row in [low, high] that begins at or before entry e.
@@ -88,7 +87,7 @@ GSOFA_DEVICE void for_each_place(const matrix_view& a, Visit&& visit, Finish&& f
   const auto thread = static_cast<offset_t>(simt::thread_index());
   const offset_t warp = thread / 32;
   const offset_t chunk = threads * a.per_thread;
-  for (offset_t first = a.begin + simt::block_index() * chunk; first < a.nnz;
+  for (offset_t first = simt::block_index() * chunk; first < a.nnz;
        first += simt::grid_size() * chunk) {
     const offset_t end = first + chunk < a.nnz ? first + chunk : a.nnz;
     for (offset_t side = warp; side < 2; side += threads / 32) {
@@ -147,19 +146,10 @@ inline matrix_view entries_of(const offset_t* row_ptr, const index_t* col_idx, i
   return {row_ptr, col_idx, n, nnz, static_cast<int>(std::clamp<offset_t>(nnz / threads, 1, 8))};
 }
 
-/// As above, for entries begin .. end - 1.
-inline matrix_view entries_of(const offset_t* row_ptr, const index_t* col_idx, index_t n,
-                              offset_t begin, offset_t end) {
-  matrix_view part = entries_of(row_ptr, col_idx, n, end - begin);
-  part.begin = begin;
-  part.nnz = end;
-  return part;
-}
-
 template <class... P, class... A>
 void launch_on_entries(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
-  launch_overlapping(kernel, blocks_for((a.nnz - a.begin - 1) / a.per_thread + 1),
-                     threads_per_block, sizeof(row_window), a, arguments...);
+  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
+                     sizeof(row_window), a, arguments...);
 }
 
 #endif

@@ -60,13 +60,11 @@ GSOFA_KERNEL void add_to_parents_kernel(panel_view p, panel_range wave,
   for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
        k += static_cast<index_t>(simt::grid_size())) {
     const index_t j = wave.end - 1 - k;
-    if (!p.owns(j)) continue;
     const index_t w = p.width(j);
     const index_t length = p.length(j);
     if (length == w) continue;
     const index_t parent = p.parent[j];
-    // The masks of a parent of `top` are closed elsewhere.
-    if (parent == j + 1 && p.owns(parent) && has_full_child(p, parent)) continue;
+    if (parent == j + 1 && has_full_child(p, parent)) continue;
     const offset_t first = p.position_begin[j];
     // The first boundary vertex is q(K).
     const mask_t q = bit(p.columns[first + w] - p.begin[parent]);
@@ -210,7 +208,6 @@ GSOFA_KERNEL void close_kernel(panel_view p, panel_range wave, const std::uint32
   for (auto k = static_cast<index_t>(simt::block_index()); k < wave.end - wave.begin;
        k += static_cast<index_t>(simt::grid_size())) {
     const index_t j = wave.end - 1 - k;
-    if (!p.owns(j)) continue;
     const index_t w = p.width(j);
     const index_t length = p.length(j);
     if (warp == 0) ancestors.find(tree_parent, p.begin[j], w);

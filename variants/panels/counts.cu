@@ -25,7 +25,6 @@ GSOFA_KERNEL void count_kernel(panel_view p, panel_range wave, std::uint32_t* l_
   for (unsigned panel = simt::block_index(); panel < static_cast<unsigned>(wave.end - wave.begin);
        panel += simt::grid_size()) {
     const index_t j = wave.begin + static_cast<index_t>(panel);
-    if (!p.owns(j)) continue;
     const index_t begin = p.begin[j];
     const index_t w = p.width(j);
     const index_t length = p.length(j);
@@ -95,7 +94,6 @@ GSOFA_KERNEL void column_runs_kernel(panel_view p, panel_range wave, index_t n, 
   for (unsigned panel = simt::block_index() * warps + simt::thread_index() / 32;
        panel < static_cast<unsigned>(wave.end - wave.begin); panel += simt::grid_size() * warps) {
     const index_t j = wave.begin + static_cast<index_t>(panel);
-    if (!p.owns(j)) continue;
     const index_t begin = p.begin[j];
     const index_t w = p.width(j);
     const offset_t first = p.position_begin[j];
@@ -133,7 +131,6 @@ GSOFA_KERNEL void relabelled_runs_kernel(panel_view p, panel_range wave, index_t
        k < p.begin[wave.end]; k += offset_t{simt::grid_size()} * simt::block_size()) {
     const auto v = static_cast<index_t>(k);
     const index_t j = p.panel_of[v];
-    if (!p.owns(j)) continue;
     const index_t column = p.caller(v);
     const index_t end = end_of_chunk(column, chunk, n);
     index_t row = column + 1;
@@ -224,23 +221,6 @@ GSOFA_KERNEL void rows_of_panels_kernel(panel_view p, index_t begin, index_t sou
   }
 }
 
-template <class T>
-GSOFA_KERNEL void add_kernel(offset_t count, const T* from, T* to) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    to[k] += from[k];
-  }
-}
-
-GSOFA_KERNEL void join_runs_kernel(offset_t count, const index_t* from, index_t* to) {
-  simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    to[k] = from[k] > to[k] ? from[k] : to[k];
-  }
-}
-
 }  // namespace
 
 void count_rows(const panel_view& panels, panel_range wave, const row_results& rows) {
@@ -254,20 +234,6 @@ void find_column_runs(const panel_view& panels, panel_range wave, index_t n, ind
   launch_overlapping(panels.label == nullptr ? column_runs_kernel : relabelled_runs_kernel,
                      blocks_for(offset_t{wave.end - wave.begin} * 32), threads_per_block, 0, panels,
                      wave, n, chunk, last);
-}
-
-void add_counts(offset_t count, const std::uint32_t* from, std::uint32_t* to) {
-  launch_overlapping(add_kernel<std::uint32_t>, blocks_for(count), threads_per_block, 0, count,
-                     from, to);
-}
-
-void add_digests(offset_t count, const std::uint64_t* from, std::uint64_t* to) {
-  launch_overlapping(add_kernel<std::uint64_t>, blocks_for(count), threads_per_block, 0, count,
-                     from, to);
-}
-
-void join_runs(offset_t count, const index_t* from, index_t* to) {
-  launch_overlapping(join_runs_kernel, blocks_for(count), threads_per_block, 0, count, from, to);
 }
 
 void find_supernodes(const panel_view& panels, row_results& rows, index_t chunk) {

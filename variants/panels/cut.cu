@@ -150,13 +150,6 @@ GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent, sibl
   add_to(&totals->siblings, with_siblings);
 }
 
-GSOFA_KERNEL void justify_kernel(matrix_view a, justification by, structure_totals* totals) {
-  simt::after_earlier_launches();
-  std::uint32_t justified = 0;
-  for_each_entry(a, [&](index_t i, index_t j) { justified += by.visit(i, j); });
-  add_to(&totals->justified, justified);
-}
-
 }  // namespace
 
 void cut_panels(const panel_arrays& p, index_t width, bool is_etree) {
@@ -178,10 +171,6 @@ void cut_panels(const panel_arrays& p, index_t width, bool is_etree) {
 justification justification_of(const panel_arrays& p, bool counts) {
   return {{p.zeros(p.in_children), p.depth.data(), p.siblings.data()},
           counts ? p.zeros(p.in_marks) : nullptr};
-}
-
-void justify(const matrix_view& a, const panel_arrays& p) {
-  launch_on_entries(justify_kernel, a, justification_of(p, true), p.totals());
 }
 
 }  // namespace gsofa::panels

@@ -54,11 +54,9 @@ struct justification {
 /// known to be the elimination tree.
 void cut_panels(const panel_arrays& p, index_t width, bool is_etree);
 
-/// What counts the vertices that are justified, if `counts`.
+/// What counts the vertices that are justified, if `counts`: the forest is the elimination tree iff
+/// they are as many as have siblings.
 justification justification_of(const panel_arrays& p, bool counts);
-
-/// Counts them: the forest is the elimination tree iff they are as many as have siblings.
-void justify(const matrix_view& a, const panel_arrays& p);
 
 /// Adds one number of each thread to the total.
 GSOFA_DEVICE void add_to(std::uint32_t* total, std::uint32_t mine) {

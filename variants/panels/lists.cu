@@ -76,11 +76,6 @@ struct cut_view {
   const index_t* begin;
   const index_t* panel_of;
   const index_t* panel_parent;
-  const panel_kind* kind;  // null: all are held
-
-  GSOFA_DEVICE bool holds(index_t k) const {
-    return kind == nullptr || kind[k] != panel_kind::foreign;
-  }
 };
 
 /// A table of the column blocks of some entries in shared memory. Entries of rows that lie near
@@ -132,7 +127,7 @@ GSOFA_KERNEL void first_column_blocks_kernel(matrix_view a, cut_view c, column_b
     const index_t high = i < j ? j : i;
     const index_t k = c.panel_of[i < j ? i : j];
     const index_t target = c.panel_of[high];
-    if (k == target || !c.holds(k)) return;
+    if (k == target) return;
     const index_t member = high - c.begin[target];
     if (!near.insert(column_block_key(k, target), member)) {
       insert<1>(table, &k, 1, target, bit(member), totals);
@@ -182,20 +177,6 @@ GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, structur
   }
 }
 
-/// Enters the column blocks of packed panels in the table. A block takes a panel.
-GSOFA_KERNEL void join_kernel(packed_view part, column_block_table table,
-                              structure_totals* totals) {
-  simt::after_earlier_launches();
-  for (auto i = static_cast<index_t>(simt::block_index()); i < part.panels;
-       i += static_cast<index_t>(simt::grid_size())) {
-    const index_t j = part.panel[i];
-    for (offset_t q = part.block_begin[i] + simt::thread_index(); q < part.block_begin[i + 1];
-         q += simt::block_size()) {
-      insert<1>(table, &j, 1, part.block_target[q], part.block_mask[q], totals);
-    }
-  }
-}
-
 /// Counts the column blocks and the boundary positions of each panel.
 GSOFA_KERNEL void length_kernel(column_block_table table, std::uint32_t* column_block_count,
                                 unsigned long long* length) {
@@ -217,7 +198,6 @@ struct length_scan {
     offset_t column_blocks, positions, longest;
   };
   const index_t* begin;
-  const panel_kind* kind;  ///< null: all panels are held
   const std::uint32_t* column_block_count;
   const unsigned long long* length;
   offset_t* column_block_begin;
@@ -233,7 +213,6 @@ struct length_scan {
             a.longest < b.longest ? b.longest : a.longest};
   }
   GSOFA_DEVICE offset_t positions(index_t j) const {
-    if (kind != nullptr && kind[j] == panel_kind::foreign) return 0;
     return begin[j + 1] - begin[j] + static_cast<offset_t>(length[j]);
   }
   GSOFA_DEVICE value item(index_t j) const {
@@ -325,9 +304,9 @@ column_block_table table_of(const panel_arrays& p) {
 
 // Finds where the lists begin, from the sizes of the boundaries.
 void place_lists(panel_arrays& p) {
-  scan(length_scan{p.begin.data(), p.kind.data(), p.zeros(p.in_column_block_count),
-                   p.boundary_length(), p.column_block_begin.data(), p.position_begin.data(),
-                   p.lengths(), p.totals(), &p.note()},
+  scan(length_scan{p.begin.data(), p.zeros(p.in_column_block_count), p.boundary_length(),
+                   p.column_block_begin.data(), p.position_begin.data(), p.lengths(), p.totals(),
+                   &p.note()},
        p.by_targets ? p.panels : p.n, reinterpret_cast<length_scan::value*>(p.partial.data()));
 }
 
@@ -361,26 +340,14 @@ void climb_by_targets(panel_arrays& p, const panel_limits& limits, memory_budget
 
 }  // namespace
 
-void find_lists(std::span<const matrix_view> a, panel_arrays& p, const panel_limits& limits,
+void find_lists(const matrix_view& a, panel_arrays& p, const panel_limits& limits,
                 memory_budget& budget, bool justifies) {
-  const cut_view panels{p.label.data(), p.begin.data(), p.panel_of.data(), p.panel_parent.data(),
-                        p.kind.data()};
-  for (const matrix_view& entries : a) {
-    launch_with_table<near_table>(first_column_blocks_kernel, entries, panels, table_of(p),
-                                  justification_of(p, justifies), p.totals());
-  }
+  const cut_view panels{p.label.data(), p.begin.data(), p.panel_of.data(), p.panel_parent.data()};
+  launch_with_table<near_table>(first_column_blocks_kernel, a, panels, table_of(p),
+                                justification_of(p, justifies), p.totals());
   if (p.n >= limits.many_vertices) return climb_by_targets(p, limits, budget);
   launch_overlapping(boundary_kernel, blocks_for(p.capacity), threads_per_block, 0, panels,
                      table_of(p), p.totals());
-  measure(p);
-}
-
-void join_lists(std::span<const packed_panels* const> parts, panel_arrays& p) {
-  for (const packed_panels* part : parts) {
-    const packed_view view = part->view();
-    launch_overlapping(join_kernel, std::min(view.panels, 1 << 16), threads_per_block, 0, view,
-                       table_of(p), p.totals());
-  }
   measure(p);
 }
 

@@ -105,8 +105,8 @@ GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p, bool in_waves, ind
     const auto key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(panel)) << 33 |
                      static_cast<std::uint64_t>(static_cast<std::uint32_t>(f)) << 1 |
                      (upper ? 1U : 0U);
-    const bool here = is_entry && row != column && p.holds(panel) &&
-                      (!in_waves || (panel >= from && p.position_begin[panel] >= 0));
+    const bool here =
+        is_entry && row != column && (!in_waves || (panel >= from && p.position_begin[panel] >= 0));
     const mask_t set = or_of_run(key, here ? bit(k - p.begin[panel]) : mask_t{0});
     if (set == 0) return;
     mask_pair& m = p.masks[places.place(p, panel, f)];
@@ -120,10 +120,8 @@ GSOFA_KERNEL void scatter_kernel(matrix_view a, panel_view p, bool in_waves, ind
 
 }  // namespace
 
-void set_masks(std::span<const matrix_view> a, const panel_arrays& p) {
-  for (const matrix_view& entries : a) {
-    launch_with_table<place_table>(scatter_kernel, entries, p.view(), false, index_t{0});
-  }
+void set_masks(const matrix_view& a, const panel_arrays& p) {
+  launch_with_table<place_table>(scatter_kernel, a, p.view(), false, index_t{0});
 }
 
 void set_masks_of_wave(const matrix_view& a, const panel_arrays& p, index_t from) {

@@ -24,8 +24,8 @@ GSOFA_DEVICE std::uint32_t near_slot(std::uint64_t key) {
 /// needs.
 template <class Table, class... P, class... A>
 void launch_with_table(void (*kernel)(matrix_view, P...), const matrix_view& a, A... arguments) {
-  launch_overlapping(kernel, blocks_for((a.nnz - a.begin - 1) / a.per_thread + 1),
-                     threads_per_block, sizeof(row_window) + sizeof(Table), a, arguments...);
+  launch_overlapping(kernel, blocks_for((a.nnz - 1) / a.per_thread + 1), threads_per_block,
+                     sizeof(row_window) + sizeof(Table), a, arguments...);
 }
 
 #endif

@@ -24,15 +24,14 @@ offset_t panel_limits::positions_at_once() const {
   return most_positions > 0 ? most_positions : std::numeric_limits<offset_t>::max();
 }
 
-void panel_arrays::prepare(index_t vertices, memory_budget& budget, int parts) {
+void panel_arrays::prepare(index_t vertices, memory_budget& budget) {
   n = vertices;
   zeroed = {budget, "tree", header_words + offset_t{zero_arrays} * n};
   tree_parent = {budget, "tree", n};
   hint = {budget, "tree", n};
   note_words.assign(sizeof(structure_note), 0);
   first_capacity = 1;
-  while (first_capacity <
-         list_tuning::least_capacity + list_tuning::blocks_per_vertex * n / parts) {
+  while (first_capacity < list_tuning::least_capacity + list_tuning::blocks_per_vertex * n) {
     first_capacity *= 2;
   }
   for (auto* indices : {&low, &depth, &panel_of, &panel_parent, &siblings}) {
@@ -53,7 +52,6 @@ void panel_arrays::release() {
   boundaries.clear();
   table = {};
   loose_blocks = {};
-  kind = {};
   order = {};
   label = {};
   by_panel = {};
@@ -124,8 +122,7 @@ panel_view panel_arrays::view() const {
           column_block_first(),
           columns(),
           in_parent(),
-          masks.data(),
-          kind.data()};
+          masks.data()};
 }
 
 }  // namespace gsofa::panels

@@ -72,9 +72,8 @@ struct structure_note {
 /// read the totals. Arrays over vertices are allocated once for a matrix, the others by the stage
 /// that fills them. One allocation may hold several arrays.
 struct panel_arrays {
-  /// Allocates the arrays over vertices of one of `parts` parts. Throws budget_error if they do not
-  /// fit.
-  void prepare(index_t vertices, memory_budget& budget, int parts = 1);
+  /// Allocates the arrays over vertices. Throws budget_error if they do not fit.
+  void prepare(index_t vertices, memory_budget& budget);
   /// Gives back everything else.
   void release();
   void release_positions();
@@ -105,7 +104,6 @@ struct panel_arrays {
   device_array<std::uint32_t> minima;  ///< their minima by groups
   // Panels.
   device_array<index_t> low, depth, siblings, panel_of, begin, panel_parent;
-  device_array<panel_kind> kind;  ///< of a part: what it has to do with each panel
   // Lists.
   device_array<offset_t> column_block_begin, position_begin;
   device_array<column_block> table;

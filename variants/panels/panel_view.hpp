@@ -3,7 +3,7 @@
 /// The panels as kernels see them. README.md has the terms.
 
 #include "variants/panels/device_masks.hpp"
-#include "variants/panels/parts.hpp"
+#include "variants/panels/waves.hpp"
 
 namespace gsofa::panels {
 
@@ -37,13 +37,7 @@ struct panel_view {
   const index_t* columns;             ///< F lists
   const index_t* in_parent;           ///< of a boundary position: its position in the parent panel
   mask_pair* masks;
-  /// Where the structure is that of a part of the panels: of each panel; else null.
-  const panel_kind* kind;
 
-  GSOFA_DEVICE bool holds(index_t j) const {
-    return kind == nullptr || kind[j] != panel_kind::foreign;
-  }
-  GSOFA_DEVICE bool owns(index_t j) const { return kind == nullptr || kind[j] == panel_kind::own; }
   GSOFA_DEVICE index_t width(index_t j) const { return begin[j + 1] - begin[j]; }
   GSOFA_DEVICE index_t length(index_t j) const { return lengths[j]; }
   GSOFA_DEVICE index_t caller(index_t v) const { return order == nullptr ? v : order[v]; }

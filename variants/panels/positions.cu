@@ -91,7 +91,6 @@ GSOFA_KERNEL void positions_kernel(panel_view p, offset_t column_blocks, unsigne
   for (offset_t k = thread; k < p.n; k += threads) {
     const auto v = static_cast<index_t>(k);
     const index_t j = p.panel_of[v];
-    if (!p.holds(j)) continue;
     const offset_t to = p.position_begin[j] + (v - p.begin[j]);
     columns[to] = v;
     in_parent[to] = -1;

@@ -9,7 +9,7 @@ namespace gsofa::panels {
 
 #if defined(GSOFA_GPU)
 
-/// Writes them for all panels that are held.
+/// Writes them for all panels.
 void write_positions(const panel_arrays& p);
 
 /// Panels that are assigned a place, and the places.

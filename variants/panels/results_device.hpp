@@ -14,8 +14,8 @@ namespace gsofa::panels {
 
 #if defined(GSOFA_GPU)
 
-/// Counts the entries of the panels of a wave, as far as they are owned, by row, and adds up their
-/// hashes if digests are requested. Asynchronous, as all calls here are.
+/// Counts the entries of the panels of a wave by row, and adds up their hashes if digests are
+/// requested. Asynchronous, as all calls here are.
 void count_rows(const panel_view& panels, panel_range wave, const row_results& rows);
 
 /// Where panels are not kept, a number per column tells what T3 supernodes have to know of L: the
@@ -29,16 +29,10 @@ struct column_runs {
   GSOFA_DEVICE bool has(index_t slot, index_t v) const { return last[v] >= slot; }
 };
 
-/// Sets, for the columns that panels of the wave own, the last rows of column_runs, as far as the
+/// Sets, for the columns of the panels of the wave, the last rows of column_runs, as far as the
 /// chunk of the panel's last column.
 void find_column_runs(const panel_view& panels, panel_range wave, index_t n, index_t chunk,
                       index_t* last);
-
-/// Add the results of another part of `count` rows or columns: counts, digests, or the last rows of
-/// column_runs, of which the greatest counts.
-void add_counts(offset_t count, const std::uint32_t* from, std::uint32_t* to);
-void add_digests(offset_t count, const std::uint64_t* from, std::uint64_t* to);
-void join_runs(offset_t count, const index_t* from, index_t* to);
 
 /// Finds T3 supernodes of rows from panels that were all kept.
 void find_supernodes(const panel_view& panels, row_results& rows, index_t chunk);

@@ -5,27 +5,16 @@ gsofa_roles(
     elimination.cpp
     forest.cpp
     lists.cpp
-    parts.cpp
     results.cpp
     supernodal.cpp
     waves.cpp
     *.cu
     eliminate/*.cu
-    runs/build.cu
-    runs/complete.cu
-    runs/gpu_bitmap_panels.cu
-    runs/one_gpu.cu
-    runs/search.cu
-    runs/wave_places.cu
+    runs/*.cu
   UNCOUNTED
     cut.cpp
     forest.cpp
     lists.cpp
-    parts.cpp
     results.cpp
     supernodal.cpp
-    waves.cpp
-  TOGETHER
-    runs/gpu_bitmap_panels_multi.cu
-    runs/mpi_bitmap_panels.cu
-    runs/parts.cu)
+    waves.cpp)

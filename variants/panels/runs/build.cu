@@ -34,9 +34,15 @@ bool relabel_panels(const matrix_view& a, panel_arrays& p, const panel_limits& l
   return true;
 }
 
+// Writes position lists and masks of A.
+void write_masks(const matrix_view& a, const panel_arrays& p) {
+  write_positions(p);
+  set_masks(a, p);
+}
+
 // Where column blocks are in the table.
-bool fill_from_table(panel_arrays& p, const panel_limits& limits, memory_budget& budget,
-                     const std::function<void()>& set_masks, bool waves) {
+bool fill_from_table(const matrix_view& a, panel_arrays& p, const panel_limits& limits,
+                     memory_budget& budget) {
   const offset_t sorted_bytes =
       p.column_blocks * bytes_per_column_block + offset_t{p.panels} * (most_steps + 1) * 4;
   p.bytes_missing =
@@ -48,17 +54,17 @@ bool fill_from_table(panel_arrays& p, const panel_limits& limits, memory_budget&
   p.table = {};
   const offset_t left = limits.bytes_left(budget) - sorted_bytes;
   const bool at_once = fits(p, limits, left);
-  if (!at_once && (!waves || left < 0)) return false;
+  if (!at_once && (!limits.waves || left < 0)) return false;
   p.take_column_blocks(budget);
   if (at_once) p.take_positions(p.positions, budget);
   sort_column_blocks(p, p.column_blocks);
-  if (at_once) set_masks();
+  if (at_once) write_masks(a, p);
   return true;
 }
 
 // Where they are listed by targets.
-bool fill_from_boundaries(panel_arrays& p, const panel_limits& limits, memory_budget& budget,
-                          const std::function<void()>& set_masks, bool waves) {
+bool fill_from_boundaries(const matrix_view& a, panel_arrays& p, const panel_limits& limits,
+                          memory_budget& budget) {
   p.bytes_missing = budget.used() + limits.reserve + p.column_blocks * bytes_while_sorted +
                     p.positions * bytes_per_position;
   if (p.too_many || limits.bytes_left(budget) / bytes_while_sorted < p.column_blocks) return false;
@@ -68,11 +74,31 @@ bool fill_from_boundaries(panel_arrays& p, const panel_limits& limits, memory_bu
   p.boundaries.sort(p.begin.data(), p.loose(), p.column_block_panel(), p.by_column_block.data(),
                     p.column_block_first(), budget);
   const bool at_once = fits(p, limits, limits.bytes_left(budget));
-  if (!at_once && !waves) return false;
+  if (!at_once && !limits.waves) return false;
   if (at_once) {
     p.take_positions(p.positions, budget);
-    set_masks();
+    write_masks(a, p);
   }
+  return true;
+}
+
+// Finds the lists until the table is large enough, which it is emptied for. Returns false where the
+// limits do not admit the table.
+bool find_lists_again(const matrix_view& a, panel_arrays& p, const panel_limits& limits,
+                      memory_budget& budget, run_context& context) {
+  structure_note& note = p.note();
+  for (;;) {
+    if (!p.take_table(limits, budget)) return false;
+    note.number = 0;
+    fill_bytes(p.table.data(), 0, p.capacity);
+    find_lists(a, p, limits, budget, false);
+    wait_for_note(&note.number, 1);
+    context.check_deadline();
+    if (note.totals.overflow == 0) break;
+    if (!limits.waves && note.totals.positions > limits.positions_at_once()) return false;
+    grow_table(p, note.totals.column_blocks, limits, budget);
+  }
+  p.adopt(note.totals);
   return true;
 }
 
@@ -85,7 +111,7 @@ bool find_structure(const matrix_view& a, panel_arrays& p, const panel_limits& l
   clear_for_forest(p);
   find_forest(a, p);
   cut_panels(p, limits.width, false);
-  find_lists({&a, 1}, p, limits, budget, true);
+  find_lists(a, p, limits, budget, true);
   wait_for_note(&note.number, 1);
   p.symmetric = note.totals.unbalance == 0;
   context.check_deadline();
@@ -101,61 +127,21 @@ bool find_structure(const matrix_view& a, panel_arrays& p, const panel_limits& l
     if (!limits.waves && note.totals.positions > limits.positions_at_once()) return false;
     grow_table(p, note.totals.column_blocks, limits, budget);
   }
-  return enter_lists(p, limits, budget, context, [&] {
-    find_lists({&a, 1}, p, limits, budget, false);
-  });
+  return find_lists_again(a, p, limits, budget, context);
+}
+
+// Sorts the column blocks and writes position lists and masks of A, or plans waves. Returns false
+// where the limits do not admit them.
+bool fill(const matrix_view& a, panel_arrays& p, wave_places& waves, const panel_limits& limits,
+          memory_budget& budget) {
+  const bool filled = p.by_targets ? fill_from_boundaries(a, p, limits, budget)
+                                   : fill_from_table(a, p, limits, budget);
+  if (!filled) return false;
+  p.loose_blocks = {};
+  return p.masks.size() > 0 || waves.plan(p, limits, budget);
 }
 
 }  // namespace
-
-bool find_panels(const matrix_view& a, panel_arrays& p, const panel_limits& limits,
-                 memory_budget& budget, const std::function<void()>& known) {
-  const auto fetch = [&] {
-    structure_totals found{};
-    copy_to_host(&found, static_cast<const structure_totals*>(p.totals()), 1);
-    p.panels = static_cast<index_t>(found.panels);
-    return found;
-  };
-  clear_for_forest(p);
-  find_forest(a, p);
-  cut_panels(p, limits.width, false);
-  p.symmetric = fetch().unbalance == 0;
-  known();
-  justify(a, p);
-  if (is_elimination_tree(fetch())) return true;
-  if (!relabel_panels(a, p, limits, budget)) return false;
-  fetch();
-  known();
-  return true;
-}
-
-bool enter_lists(panel_arrays& p, const panel_limits& limits, memory_budget& budget,
-                 run_context& context, const std::function<void()>& enter) {
-  structure_note& note = p.note();
-  for (;;) {
-    if (!p.take_table(limits, budget)) return false;
-    note.number = 0;
-    fill_bytes(p.table.data(), 0, p.capacity);
-    enter();
-    wait_for_note(&note.number, 1);
-    context.check_deadline();
-    if (note.totals.overflow == 0) break;
-    if (!limits.waves && note.totals.positions > limits.positions_at_once()) return false;
-    grow_table(p, note.totals.column_blocks, limits, budget);
-  }
-  p.adopt(note.totals);
-  return true;
-}
-
-bool fill(panel_arrays& p, const panel_limits& limits, memory_budget& budget,
-          const std::function<void()>& set_masks, wave_places* waves) {
-  const bool in_waves = waves != nullptr && limits.waves;
-  const bool filled = p.by_targets ? fill_from_boundaries(p, limits, budget, set_masks, in_waves)
-                                   : fill_from_table(p, limits, budget, set_masks, in_waves);
-  if (!filled) return false;
-  p.loose_blocks = {};
-  return p.masks.size() > 0 || waves->plan(p, limits, budget);
-}
 
 bool build(const matrix_view& a, panel_arrays& p, wave_places& waves, const panel_limits& limits,
            memory_budget& budget, run_context& context) {
@@ -163,13 +149,7 @@ bool build(const matrix_view& a, panel_arrays& p, wave_places& waves, const pane
   waves.release();
   bool built = false;
   try {
-    built = find_structure(a, p, limits, budget, context) && fill(
-                                                                 p, limits, budget,
-                                                                 [&] {
-                                                                   write_positions(p);
-                                                                   set_masks({&a, 1}, p);
-                                                                 },
-                                                                 &waves);
+    built = find_structure(a, p, limits, budget, context) && fill(a, p, waves, limits, budget);
   } catch (const budget_error&) {
     // The device itself may have less than the budget.
   }

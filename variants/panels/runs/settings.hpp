@@ -26,12 +26,6 @@ struct panel_tuning {
 };
 std::unique_ptr<variant> make_bitmap_panels(const panel_tuning& tuning);
 
-struct multi_tuning {
-  elimination_settings elimination{};
-  closing_masks closing = closing_masks::where_symmetric;
-};
-std::unique_ptr<variant> make_bitmap_panels_multi(const multi_tuning& tuning);
-
 #endif
 
 }  // namespace gsofa::panels
