@@ -207,37 +207,4 @@ offset_t crossing_entries(const pattern_view& a, const partition_tree& t) {
   return crossing;
 }
 
-namespace {
-
-/// Calls pair(place with leaves first, place in `other`) for each node.
-template <class Pair>
-void pair_places(int levels, node_order other, const Pair& pair) {
-  if (other == node_order::postorder) {
-    std::size_t next = 0;
-    for (const std::size_t place : places_of(levels, tree_layout::nested)) pair(place, next++);
-    return;
-  }
-  for (int depth = 0; depth < levels; ++depth) {
-    for (std::size_t k = 0; k < std::size_t{1} << depth; ++k) {
-      const std::size_t place = node_place(levels, depth, k);
-      pair(place, other == node_order::leaves_first ? place : (std::size_t{1} << depth) - 1 + k);
-    }
-  }
-}
-
-}  // namespace
-
-std::vector<index_t> arranged(std::span<const index_t> leaves_first, int levels, node_order to) {
-  std::vector<index_t> sizes(leaves_first.size());
-  pair_places(levels, to,
-              [&](std::size_t here, std::size_t there) { sizes[there] = leaves_first[here]; });
-  return sizes;
-}
-
-std::vector<index_t> leaves_first(std::span<const index_t> sizes, int levels, node_order from) {
-  std::vector<index_t> out(sizes.size());
-  pair_places(levels, from, [&](std::size_t here, std::size_t there) { out[here] = sizes[there]; });
-  return out;
-}
-
 }  // namespace gsofa::partition

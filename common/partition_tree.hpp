@@ -15,13 +15,6 @@ enum class tree_layout {
   by_level,  ///< the deepest level from left to right, then the level above, ..., the root last
 };
 
-/// How a full binary tree lies in an array; a level always runs from left to right.
-enum class node_order {
-  leaves_first,  ///< by level, from the deepest level to the root
-  root_first,    ///< by level, from the root
-  postorder,     ///< left subtree, right subtree, node
-};
-
 /// A full binary tree over an order: domains in its leaves, separators in its inner nodes. Any node
 /// may be empty. No entry of A + A^T joins the two subtrees of a node.
 struct partition_tree {
@@ -58,9 +51,5 @@ partition_tree tree_of_etree(const pattern_view& a, std::span<const index_t> ord
 /// separates. `a` is square. Throws input_error if the sizes do not add up to its order, or the
 /// order is no permutation.
 offset_t crossing_entries(const pattern_view& a, const partition_tree& t);
-
-/// Sizes with leaves first in another order, and back.
-std::vector<index_t> arranged(std::span<const index_t> leaves_first, int levels, node_order to);
-std::vector<index_t> leaves_first(std::span<const index_t> sizes, int levels, node_order from);
 
 }  // namespace gsofa::partition

@@ -1,12 +1,10 @@
-// cudss_solve [options] MATRIX...: solves A x = b by cuDSS in three orders: cuDSS's own, METIS's
-// and this project's. METIS's order and this project's are used with and without the tree of
-// separators, and this project's also by gsofa::cudss::set_order(). Runs the configurations
-// alternately, prints each run as a line of JSON, and prints a table of medians at the end.
-// README.md has the configurations and the form of the tree.
+// cudss_solve [options] MATRIX...: solves A x = b by cuDSS in its own order and in the orders of
+// METIS and of this project, each with its tree of separators, the latter also by
+// gsofa::cudss::set_order(). Runs the configurations alternately, prints each run as a line of
+// JSON, and prints a table of medians at the end. LOG.md has the configurations.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -14,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
@@ -28,7 +25,6 @@
 #include "common/pattern.hpp"
 #include "experiments/solvers/cudss_solver.hpp"
 #include "experiments/solvers/linear_system.hpp"
-#include "experiments/solvers/tree_format.hpp"
 #include "harness/run/build_info.hpp"
 #include "harness/run/gpu_state.hpp"
 
@@ -36,8 +32,6 @@ namespace {
 
 using namespace gsofa;
 using namespace cudss_solver;
-using partition::node_order;
-using partition::partition_tree;
 using partition::tree_layout;
 using json = nlohmann::ordered_json;
 using seconds = std::chrono::duration<double>;
@@ -55,12 +49,8 @@ struct choices {
   int repeat = 3;
   std::string type = "general";
   std::string order;
-  std::vector<int> levels;
-  std::string format = "auto";
   std::string threading_layer;
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  bool matching = false;
-  bool nested_dissection = false;
   bool count = true;
   double configuration_seconds = 10;
   double limit = 0;
@@ -69,42 +59,32 @@ struct choices {
 
 // ---- configurations
 
-enum class origin { cudss, cudss_again, metis, ours, set_order };
+enum class origin { cudss, metis, ours, set_order };
 
 struct configuration {
   std::string name;
   origin from = origin::cudss;
-  bool tree = false;
   bool threaded = true;
-  int levels = 0;  // of the tree; 0: as cuDSS has by default
 };
 
-/// The configurations of LOG.md; the trees of METIS and of ours with each of the numbers of
-/// levels that are asked for.
+const std::vector<configuration> configurations{
+    {"own_1", origin::cudss, false},  {"own_threads", origin::cudss},
+    {"metis_tree", origin::metis},    {"ours_tree", origin::ours},
+    {"set_order", origin::set_order}, {"set_order_1", origin::set_order, false}};
+
+std::vector<std::string> configuration_names() {
+  std::vector<std::string> names;
+  for (const configuration& k : configurations) names.push_back(k.name);
+  return names;
+}
+
 std::vector<configuration> plan(const choices& c) {
-  std::vector<configuration> all{{"own_1", origin::cudss, false, false},
-                                 {"own_threads", origin::cudss},
-                                 {"own_again", origin::cudss_again, true},
-                                 {"metis", origin::metis},
-                                 {"metis_tree", origin::metis, true},
-                                 {"ours", origin::ours},
-                                 {"ours_tree", origin::ours, true},
-                                 {"set_order", origin::set_order, true},
-                                 {"set_order_1", origin::set_order, true, false}};
   std::vector<configuration> planned;
-  for (const configuration& k : all) {
+  for (const configuration& k : configurations) {
     if (k.name == "own_threads" && c.threading_layer.empty()) continue;
-    if (k.from == origin::set_order && c.matching) continue;  // refused
-    if (!c.configurations.empty() &&
-        std::ranges::find(c.configurations, k.name) == c.configurations.end()) {
-      continue;
-    }
-    const bool cut_here = k.from == origin::metis || k.from == origin::ours;
-    const bool several = k.tree && cut_here && !c.levels.empty();
-    for (const int levels : several ? c.levels : std::vector<int>{0}) {
+    if (c.configurations.empty() ||
+        std::ranges::find(c.configurations, k.name) != c.configurations.end()) {
       planned.push_back(k);
-      planned.back().levels = levels;
-      if (several && c.levels.size() > 1) planned.back().name += ":" + std::to_string(levels);
     }
   }
   return planned;
@@ -151,20 +131,17 @@ class session {
     linear_system system;
     std::unique_ptr<device_system> device;
     std::optional<timed_order> metis, ours;  // ours: of this round
-    std::optional<outcome> own;              // the order that cuDSS found, with its tree
+    std::vector<index_t> own;                // the order that cuDSS found
     std::map<origin, order_quality> quality;
   };
   // The order that a run hands over, and what making it took.
   struct handed {
-    std::vector<std::int32_t> permutation, tree;
     std::vector<index_t> order;
-    int levels = 0;
+    std::vector<std::int32_t> tree;
     double ordering = 0, conversion = 0;
-    std::optional<offset_t> crossing;  // entries that cross the tree
   };
 
   void warm_up();
-  void learn_format(const linear_system& s, const outcome& found);
   void run_matrix(const std::string& name);
   void run_once(matrix_state& m, record& r, int round);
   [[nodiscard]] json describe_run(const matrix_state& m, const record& r, const handed& h,
@@ -184,7 +161,6 @@ class session {
   choices choices_;
   std::vector<configuration> planned_;
   std::unique_ptr<solver> single_, threaded_;
-  tree_format format_;
   clock_type::time_point begin_ = clock_type::now();
   std::ofstream file_;
   std::vector<std::pair<std::string, std::vector<record>>> results_;
@@ -205,11 +181,7 @@ session::session(const choices& c) : choices_(c), planned_(plan(c)) {
   } else if (!find_order(choices_.order)) {
     throw input_error("--order " + choices_.order + ": no such order");
   }
-  if (choices_.format != "auto") format_ = parse_format(choices_.format);
-  cudss_solver::settings how{.threading_layer = {},
-                             .threads = c.threads,
-                             .matching = c.matching,
-                             .nested_dissection = c.nested_dissection};
+  cudss_solver::settings how{.threading_layer = {}, .threads = c.threads};
   single_ = std::make_unique<solver>(how);
   how.threading_layer = c.threading_layer;
   if (!c.threading_layer.empty()) threaded_ = std::make_unique<solver>(how);
@@ -230,10 +202,7 @@ json session::head(const char* kind) const {
                         std::to_string(version[2])},
           {"type", choices_.type},
           {"host_threads", choices_.threads},
-          {"threading_layer", !choices_.threading_layer.empty()},
-          {"matching", choices_.matching},
-          {"reordering", choices_.nested_dissection ? "nested_dissection" : "default"},
-          {"format", name_of(format_)}};
+          {"threading_layer", !choices_.threading_layer.empty()}};
 }
 
 void session::emit(const json& line) {
@@ -252,101 +221,45 @@ timed_order session::compute(const linear_system& s, const std::string& spec) co
   return t;
 }
 
-/// The form in which cuDSS hands its own tree over is that in which it takes one: the entries of A
-/// that cross the separators are counted for each form, and one without any is used.
-void session::learn_format(const linear_system& s, const outcome& found) {
-  json line = head("format");
-  line["matrix"] = s.name;
-  line["levels"] = levels_of(found);
-  line["no_tree"] = found.no_tree;
-  line["tree_sum"] = std::accumulate(found.tree.begin(), found.tree.end(), offset_t{0});
-  const auto first = [](const std::vector<std::int32_t>& v, std::size_t most) {
-    return std::vector<std::int32_t>(v.begin(), v.begin() + std::min(most, v.size()));
-  };
-  line["tree_begins"] = first(found.tree, 16);
-  line["tree_ends"] = std::vector<std::int32_t>(
-      found.tree.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(16, found.tree.size())),
-      found.tree.end());
-  line["permutation_begins"] = first(found.permutation, 16);
-  offset_t fewest = -1;
-  json counts;
-  for (const tree_format& f : all_formats()) {
-    const std::optional<offset_t> crossing = crossing_of(s.pattern_of(), found, f);
-    if (!crossing) continue;
-    counts[name_of(f)] = *crossing;
-    if (fewest >= 0 && *crossing >= fewest) continue;
-    fewest = *crossing;
-    if (choices_.format == "auto") format_ = f;
-  }
-  line["crossing_entries"] = counts;
-  line["format"] = name_of(format_);
-  if (fewest != 0) {
-    std::cerr << "cudss_solve: cuDSS's own tree separates in no form known here; "
-              << name_of(format_) << " is assumed\n";
-  }
-  emit(line);
-}
-
 // Libraries load their kernels at first use: all phases once on each handle, and one order.
 void session::warm_up() {
   const linear_system s =
       read_system("gen:grid7:nx=30,ny=30,nz=30,drop=0.2", choices_.type != "general");
   const device_system device(s.a, s.b, matrix_types.at(choices_.type));
-  const outcome found = single_->solve(device, {}, true);
+  (void)single_->solve(device, {}, false);
   if (threaded_) (void)threaded_->solve(device, {}, false);
-  learn_format(s, found);
   (void)compute(s, choices_.order);
 }
 
 session::handed session::hand_over(matrix_state& m, const configuration& k) {
   handed h;
   if (k.from == origin::cudss || k.from == origin::set_order) return h;
-  const int levels = k.levels > 0 ? k.levels : single_->default_levels();
-  if (k.tree) h.levels = levels;
-  if (k.from == origin::cudss_again) {
-    if (!m.own || m.own->tree.empty()) {
-      throw error(exit_code::run_failed, "cuDSS has given no tree of its own");
-    }
-    h.permutation = m.own->permutation;
-    h.tree = m.own->tree;
-    h.order = order_of(h.permutation, format_);
-    h.crossing = crossing_of(m.system.pattern_of(), *m.own, format_);
-    return h;
-  }
   std::optional<timed_order>& order = k.from == origin::metis ? m.metis : m.ours;
   if (!order) order = compute(m.system, k.from == origin::metis ? "metis" : choices_.order);
   h.ordering = order->seconds;
-  h.order = order->found.order;
-  if (k.tree) {
-    const auto begin = clock_type::now();
-    partition_tree t =
-        order->found.separators.empty()
-            ? partition::tree_of_etree(m.system.pattern_of(), h.order, levels, format_.layout)
-            : partition::binary_tree(order->found, levels, format_.layout);
-    h.tree = partition::arranged(t.size, levels, format_.nodes);
-    h.conversion = since(begin);
-    const offset_t crossing = partition::crossing_entries(m.system.pattern_of(), t);
-    if (crossing != 0) {
-      throw error(exit_code::run_failed, "the converted tree does not separate: " +
-                                             std::to_string(crossing) + " entries cross it");
-    }
-    h.crossing = crossing;
-    h.order = std::move(t.order);
-  }
+  const int levels = single_->default_levels();
   const auto begin = clock_type::now();
-  h.permutation = format_.old_to_new ? inverse_permutation(h.order) : h.order;
-  h.conversion += since(begin);
+  partition::partition_tree t =
+      order->found.separators.empty()
+          ? partition::tree_of_etree(m.system.pattern_of(), order->found.order, levels,
+                                     tree_layout::by_level)
+          : partition::binary_tree(order->found, levels, tree_layout::by_level);
+  h.conversion = since(begin);
+  if (partition::crossing_entries(m.system.pattern_of(), t) != 0) {
+    throw error(exit_code::run_failed, "the converted tree does not separate");
+  }
+  h.order = std::move(t.order);
+  h.tree = std::move(t.size);
   return h;
 }
 
 void session::describe_quality(matrix_state& m, const configuration& k,
                                const std::vector<index_t>& order, json& line) {
   if (!choices_.count || order.empty()) return;
-  const origin from = k.from == origin::cudss_again ? origin::cudss : k.from;
-  auto found = m.quality.find(from);
+  auto found = m.quality.find(k.from);
   if (found == m.quality.end()) {
     found =
-        m.quality.emplace(from, quality_of(m.system.pattern_of(), order, choices_.threads)).first;
+        m.quality.emplace(k.from, quality_of(m.system.pattern_of(), order, choices_.threads)).first;
   }
   const order_quality& q = found->second;
   line["exact"] = {{"nnz", q.nnz_l + q.nnz_u}, {"flops", q.flops}, {"height", q.height}};
@@ -364,7 +277,6 @@ json session::describe_run(const matrix_state& m, const record& r, const handed&
                   : r.how.from == origin::ours      ? choices_.order
                   : r.how.from == origin::set_order ? found.set.method
                                                     : "cudss";
-  line["levels"] = h.levels;
   line["status"] = "ok";
   line["seconds"] = {{"ordering", h.ordering},
                      {"conversion", h.conversion},
@@ -377,7 +289,6 @@ json session::describe_run(const matrix_state& m, const record& r, const handed&
                      {"all", all}};
   line["residual"] = r.residual;
   line["lu_nnz"] = found.lu_nnz;
-  if (h.crossing) line["crossing_entries"] = *h.crossing;
   return line;
 }
 
@@ -385,15 +296,11 @@ void session::run_once(matrix_state& m, record& r, int round) {
   const auto begin = clock_type::now();
   handed h = hand_over(m, r.how);
   const bool own = r.how.from == origin::cudss;
-  const bool set = r.how.from == origin::set_order;
-  const bool read_back = own ? !m.own : r.how.tree && round == 0;
   const outcome found = solver_of(r.how).solve(
-      *m.device, given_order{h.permutation, h.tree, h.levels, set}, read_back);
-  if (set) {
-    h.permutation = h.order = found.set.permutation;
-    h.tree = found.set.tree_sizes;
-    h.levels = static_cast<int>(std::bit_width(h.tree.size()));
-  }
+      *m.device, {h.order, h.tree, r.how.from == origin::set_order}, own && m.own.empty());
+  if (!found.permutation.empty()) m.own = found.permutation;
+  if (own) h.order = m.own;
+  if (r.how.from == origin::set_order) h.order = found.set.permutation;
   r.residual = static_lu::relative_residual(m.system.a, found.x, m.system.b);
   r.lu_nnz = found.lu_nnz;
   r.spent += since(begin);
@@ -409,16 +316,6 @@ void session::run_once(matrix_state& m, record& r, int round) {
   t.all.push_back(all);
   json line = describe_run(m, r, h, found, all);
   line["round"] = round;
-  if (read_back && own) {
-    m.own = found;
-    if (!found.permutation.empty()) h.order = order_of(found.permutation, format_);
-    const auto crossing = crossing_of(m.system.pattern_of(), found, format_);
-    if (crossing) line["crossing_entries"] = *crossing;
-  } else if (read_back) {
-    // Whether cuDSS went by what it was given.
-    line["permutation_kept"] = found.permutation == h.permutation;
-    line["tree_kept"] = found.tree == h.tree;
-  }
   describe_quality(m, r.how, h.order, line);
   emit(line);
 }
@@ -512,28 +409,18 @@ int session::run() {
 void add_options(CLI::App& app, choices& c) {
   app.add_option("matrix", c.matrices, "Matrix Market files with values, or gen:SPEC")->required();
   app.add_option("--configurations", c.configurations,
-                 "Configurations (see README.md), separated by commas")
+                 "Configurations (see LOG.md), separated by commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"own_1", "own_threads", "own_again", "metis", "metis_tree", "ours",
-                             "ours_tree", "set_order", "set_order_1"}));
+      ->check(CLI::IsMember(configuration_names()));
   app.add_option("--repeat", c.repeat, "Rounds; each round runs every configuration once")
       ->check(CLI::Range(1, 1000));
   app.add_option("--type", c.type, "general, symmetric, spd (symmetric positive definite)")
       ->check(CLI::IsMember(matrix_types));
   app.add_option("--order", c.order,
                  "Ours; by default gpu_nested_dissection, without a GPU cpu_nested_dissection");
-  app.add_option("--levels", c.levels, "Of trees that are handed over; by default cuDSS's")
-      ->delimiter(',')
-      ->check(CLI::Range(2, partition::most_levels));
-  app.add_option("--format", c.format,
-                 "Of trees and permutations, as LAYOUT,NODES,PERMUTATION; auto: that in which "
-                 "cuDSS's own tree separates");
   app.add_option("--threading-layer", c.threading_layer, "libcudss_mtlayer_gomp.so.1")
       ->check(CLI::ExistingFile);
   app.add_option("--threads", c.threads, "Host threads")->check(CLI::Range(1, 4096));
-  app.add_flag("--matching", c.matching, "cuDSS chooses a matching instead of none");
-  app.add_flag("--nested-dissection", c.nested_dissection,
-               "Asks for CUDSS_REORDERING_ALG_NESTED_DISSECTION instead of the default");
   app.add_flag("!--no-count", c.count, "No exact count of the entries of each order");
   app.add_option("--configuration-seconds", c.configuration_seconds,
                  "A configuration that took longer on a matrix is not repeated on it")

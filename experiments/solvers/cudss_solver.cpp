@@ -89,7 +89,7 @@ solver::solver(const settings& s) : settings_(s) {
 }
 
 int solver::default_levels() const {
-  const cudss_config config = make_config(0);
+  const cudss_config config = make_config();
   int levels = 0;
   std::size_t written = 0;
   check(cudssConfigGet(config.get(), CUDSS_CONFIG_ND_NLEVELS, &levels, sizeof levels, &written),
@@ -98,46 +98,19 @@ int solver::default_levels() const {
   return levels >= 2 ? levels : fallback;
 }
 
-cudss_config solver::make_config(int levels) const {
+cudss_config solver::make_config() const {
   cudssConfig_t made = nullptr;
   check(cudssConfigCreate(&made), "configuration");
   cudss_config config(made);
-  configure(made, CUDSS_CONFIG_MATCHING_ALG,
-            settings_.matching ? CUDSS_MATCHING_ALG_AUTO : CUDSS_MATCHING_ALG_NONE, "matching");
-  if (settings_.nested_dissection) {
-    configure(made, CUDSS_CONFIG_REORDERING_ALG, CUDSS_REORDERING_ALG_NESTED_DISSECTION,
-              "reordering algorithm");
-  }
+  configure(made, CUDSS_CONFIG_MATCHING_ALG, CUDSS_MATCHING_ALG_NONE, "matching");
   if (!settings_.threading_layer.empty()) {
     configure(made, CUDSS_CONFIG_HOST_NTHREADS, settings_.threads, "host threads");
   }
-  if (levels > 0) configure(made, CUDSS_CONFIG_ND_NLEVELS, levels, "levels of the partition tree");
   return config;
 }
 
-void solver::read_order(cudssData_t data, std::int32_t n, int levels, outcome& out) const {
-  out.permutation.resize(at(n));
-  out.tree.resize((std::size_t{1} << levels) - 1);
-  const auto read = [&](cudssDataParam_t parameter, std::vector<std::int32_t>& to) {
-    const std::size_t bytes = to.size() * sizeof(std::int32_t);
-    std::size_t written = 0;
-    const cudssStatus_t status =
-        cudssDataGet(handle_.get(), data, parameter, to.data(), bytes, &written);
-    if (status == CUDSS_STATUS_SUCCESS && written == bytes) return true;
-    out.no_tree = std::string(status_name(status)) + ", " + std::to_string(written) +
-                  " bytes for " + std::to_string(bytes);
-    return false;
-  };
-  if (read(CUDSS_DATA_PERM_REORDER_ROW, out.permutation) &&
-      read(CUDSS_DATA_ND_PARTITION_TREE, out.tree)) {
-    return;
-  }
-  out.permutation.clear();
-  out.tree.clear();
-}
-
 outcome solver::solve(const device_system& s, const given_order& order, bool read_back) const {
-  const cudss_config config = make_config(order.levels);
+  const cudss_config config = make_config();
   cudssData_t made = nullptr;
   check(cudssDataCreate(handle_.get(), &made), "data object");
   const cudss_data data(made, {handle_.get()});
@@ -175,7 +148,12 @@ outcome solver::solve(const device_system& s, const given_order& order, bool rea
   check(cudssDataGet(handle_.get(), made, CUDSS_DATA_LU_NNZ, &out.lu_nnz, sizeof out.lu_nnz,
                      &written),
         "entries of the factors");
-  if (read_back) read_order(made, s.n(), order.levels > 0 ? order.levels : default_levels(), out);
+  if (read_back) {
+    out.permutation.resize(at(s.n()));
+    check(cudssDataGet(handle_.get(), made, CUDSS_DATA_PERM_REORDER_ROW, out.permutation.data(),
+                       out.permutation.size() * sizeof(std::int32_t), &written),
+          "the order");
+  }
   out.numeric = timed(CUDSS_PHASE_FACTORIZATION, "numeric factorization");
   out.refactorization = timed(CUDSS_PHASE_REFACTORIZATION, "refactorization");
   int info = 0;

@@ -32,13 +32,12 @@ class device_system {
   gsofa::peers::cudss::cudss_matrix matrix_, dense_[2];
 };
 
-/// What cuDSS gets instead of reordering: CUDSS_DATA_USER_PERM and, unless empty,
-/// CUDSS_DATA_USER_ND_PARTITION_TREE with CUDSS_CONFIG_ND_NLEVELS. All empty: cuDSS reorders, or
+/// What cuDSS gets instead of reordering: CUDSS_DATA_USER_PERM (old index by new position) and
+/// CUDSS_DATA_USER_ND_PARTITION_TREE (sizes by level, leaves first). Both empty: cuDSS reorders, or
 /// gsofa::cudss::set_order() gives an order with its tree.
 struct given_order {
   std::span<const std::int32_t> permutation;
   std::span<const std::int32_t> tree;
-  int levels = 0;
   bool by_set_order = false;
 };
 
@@ -49,32 +48,28 @@ struct outcome {
   std::int64_t lu_nnz = 0;  ///< CUDSS_DATA_LU_NNZ
   std::vector<double> x;
   std::vector<std::int32_t> permutation;  ///< CUDSS_DATA_PERM_REORDER_ROW, where it is read back
-  std::vector<std::int32_t> tree;         ///< CUDSS_DATA_ND_PARTITION_TREE, likewise
-  std::string no_tree;                    ///< why cuDSS gives none of both
   gsofa::pattern_order set;               ///< the result of set_order()
 };
 
 struct settings {
-  std::string threading_layer;     ///< path of libcudss_mtlayer_*.so; empty: one host thread
-  int threads = 1;                 ///< CUDSS_CONFIG_HOST_NTHREADS, with a threading layer
-  bool matching = false;           ///< CUDSS_MATCHING_ALG_AUTO instead of none
-  bool nested_dissection = false;  ///< that reordering by name, instead of the default
+  std::string threading_layer;  ///< path of libcudss_mtlayer_*.so; empty: one host thread
+  int threads = 1;              ///< CUDSS_CONFIG_HOST_NTHREADS, with a threading layer
 };
 
-/// A handle of cuDSS with its settings.
+/// A handle of cuDSS with its settings. Matching is off, because an order and its tree are those of
+/// A.
 class solver {
  public:
   explicit solver(const settings& s);
 
-  /// Levels of the tree where none is set: the default of CUDSS_CONFIG_ND_NLEVELS.
+  /// Levels of the separator tree: the default of CUDSS_CONFIG_ND_NLEVELS.
   [[nodiscard]] int default_levels() const;
   /// Reordering, symbolic and numeric factorization, refactorization with the same values, solve.
   [[nodiscard]] outcome solve(const device_system& s, const given_order& order,
                               bool read_back) const;
 
  private:
-  [[nodiscard]] gsofa::peers::cudss::cudss_config make_config(int levels) const;
-  void read_order(cudssData_t data, std::int32_t n, int levels, outcome& out) const;
+  [[nodiscard]] gsofa::peers::cudss::cudss_config make_config() const;
 
   settings settings_;
   gsofa::peers::cudss::cudss_handle handle_;

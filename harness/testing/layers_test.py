@@ -51,7 +51,6 @@ SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for nam
 PERM_C = "harness/library/superlu/get_perm_c_test.cpp"
 SYMBFACT, SOLVE = "harness/library/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
 CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solvers/cudss_solver"
-DEVICE_RESULTS = "experiments/solvers/device_results.cpp"
 EXCEPTIONS = {
     (SYMBFACT, "common/matrix_file.hpp"): "real matrices, prepared as pdgssvx prepares them",
     (SYMBFACT, "common/preprocess.hpp"): "the same",
@@ -76,16 +75,11 @@ EXCEPTIONS = {
     ("experiments/solvers/linear_system.cpp", "common/matrix_file.hpp"): "real matrices, whose values it generates",
     **{(f"experiments/solvers/linear_system.{ending}", f"common/{name}.hpp"): "matrices of any size, and their values"
        for ending, name in (("hpp", "pattern"), ("cpp", "error"), ("cpp", "generators"), ("cpp", "random"))},
-    **{(f"experiments/solvers/tree_format.{ending}", f"common/{name}.hpp"): "the tree as cuDSS takes it"
-       for ending, name in (("hpp", "pattern"), ("cpp", "error"))},
-    ("experiments/solvers/tree_format.hpp", "common/partition_tree.hpp"): "the same",
-    (CUDSS, "common/partition_tree.hpp"): "the same",
+    (CUDSS, "common/partition_tree.hpp"): "the tree as cuDSS takes it",
     (CUDSS, "harness/run/build_info.hpp"): "the commit in its records",
     (CUDSS, "harness/run/gpu_state.hpp"): "the driver in its records",
     (CUDSS_PHASES + ".hpp", "variants/peers/cudss_objects.hpp"): "handles and errors as the peer has them",
     (CUDSS_PHASES + ".cpp", "common/types.hpp"): "checked narrowing",
-    (DEVICE_RESULTS, "common/generators.hpp"): "generated matrices",
-    (DEVICE_RESULTS, "common/matrix_file.hpp"): "real ones",
     ("harness/commands/prepare_command.cpp", SCHEDULE):
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
     ("harness/soak/fuzz_files.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",

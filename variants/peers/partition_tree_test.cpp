@@ -186,14 +186,3 @@ TEST_CASE("crossing entries are counted, and trees of another matrix refused") {
   CHECK_THROWS_AS(binary_tree({}, 0, tree_layout::nested), input_error);
   CHECK_THROWS_AS(binary_tree({}, 25, tree_layout::nested), input_error);
 }
-
-TEST_CASE("sizes in another order of nodes") {
-  const std::vector<index_t> sizes{1, 2, 3, 4, 5, 6, 7};
-  CHECK(arranged(sizes, 3, node_order::leaves_first) == sizes);
-  CHECK(arranged(sizes, 3, node_order::root_first) == std::vector<index_t>{7, 5, 6, 1, 2, 3, 4});
-  CHECK(arranged(sizes, 3, node_order::postorder) == std::vector<index_t>{1, 2, 5, 3, 4, 6, 7});
-  for (const node_order o :
-       {node_order::leaves_first, node_order::root_first, node_order::postorder}) {
-    CHECK(leaves_first(arranged(sizes, 3, o), 3, o) == sizes);
-  }
-}
