@@ -40,8 +40,8 @@
 #include <algorithm>
 
 #include "variants/device/tile_scan.hpp"
-#include "variants/panels/close_device.hpp"
 #include "variants/panels/device_tuning.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

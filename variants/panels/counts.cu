@@ -8,7 +8,7 @@
 
 #include "variants/device/tile_scan.hpp"
 #include "variants/panels/device_tuning.hpp"
-#include "variants/panels/results_device.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

@@ -9,7 +9,7 @@
 
 #include "variants/device/elimination_tree.hpp"
 #include "variants/device/tile_scan.hpp"
-#include "variants/panels/cut_device.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

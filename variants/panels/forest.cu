@@ -13,7 +13,7 @@
 #include "variants/device/elimination_tree.hpp"
 #include "variants/device/postorder.hpp"
 #include "variants/device/tile_scan.hpp"
-#include "variants/panels/forest_device.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

@@ -10,7 +10,7 @@
 #include "common/random.hpp"
 #include "variants/device/emulated_cases.hpp"
 #include "variants/panels/boundaries.hpp"
-#include "variants/panels/forest_device.hpp"
+#include "variants/panels/stages_device.hpp"
 
 using namespace gsofa;
 using namespace gsofa::testing;

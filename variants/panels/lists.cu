@@ -12,10 +12,8 @@
 
 #include "common/random.hpp"
 #include "variants/device/tile_scan.hpp"
-#include "variants/panels/cut_device.hpp"
-#include "variants/panels/forest_device.hpp"
-#include "variants/panels/lists_device.hpp"
 #include "variants/panels/near_table.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

@@ -5,8 +5,8 @@
 
 #if defined(GSOFA_GPU)
 
-#include "variants/panels/masks_device.hpp"
 #include "variants/panels/near_table.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

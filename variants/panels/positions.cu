@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "variants/device/tile_scan.hpp"
-#include "variants/panels/positions_device.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

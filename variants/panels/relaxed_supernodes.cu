@@ -12,7 +12,7 @@
 #if defined(GSOFA_GPU)
 
 #include "variants/device/tile_scan.hpp"
-#include "variants/panels/results_device.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

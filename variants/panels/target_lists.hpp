@@ -3,7 +3,7 @@
 /// The column blocks of all panels by target: what the rows of L and the columns of U of a panel
 /// are read from.
 
-#include "variants/panels/results_device.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

@@ -42,7 +42,7 @@
 #if defined(GSOFA_GPU)
 
 #include "variants/device/matrix_entries.hpp"
-#include "variants/panels/forest_device.hpp"
+#include "variants/panels/stages_device.hpp"
 #include "variants/panels/tree_counts.hpp"
 
 namespace gsofa::panels {

@@ -3,7 +3,7 @@
 /// Counts of symmetric patterns from the elimination tree alone.
 
 #include "common/device_rows.hpp"
-#include "variants/panels/close_device.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

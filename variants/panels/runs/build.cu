@@ -6,12 +6,8 @@
 #if defined(GSOFA_GPU)
 
 #include "variants/device/tile_scan.hpp"
-#include "variants/panels/cut_device.hpp"
-#include "variants/panels/forest_device.hpp"
-#include "variants/panels/lists_device.hpp"
-#include "variants/panels/masks_device.hpp"
-#include "variants/panels/positions_device.hpp"
 #include "variants/panels/runs/build.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

@@ -4,8 +4,8 @@
 
 #if defined(GSOFA_GPU)
 
-#include "variants/panels/close_device.hpp"
 #include "variants/panels/runs/complete.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

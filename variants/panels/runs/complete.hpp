@@ -4,8 +4,8 @@
 
 #include "common/run_context.hpp"
 #include "variants/panels/eliminate/eliminate.hpp"
-#include "variants/panels/results_device.hpp"
 #include "variants/panels/runs/settings.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 

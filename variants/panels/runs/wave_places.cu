@@ -4,9 +4,8 @@
 
 #if defined(GSOFA_GPU)
 
-#include "variants/panels/masks_device.hpp"
-#include "variants/panels/positions_device.hpp"
 #include "variants/panels/runs/wave_places.hpp"
+#include "variants/panels/stages_device.hpp"
 
 namespace gsofa::panels {
 
