@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "common/error.hpp"
 #include "common/preprocess.hpp"
@@ -56,14 +57,16 @@ forest_levels levels_of_forest(std::span<const index_t> parent) {
   return out;
 }
 
-std::vector<index_t> cholesky_column_counts(const pattern_view& a, const pattern_view& t,
-                                            std::span<const index_t> parent) {
+cholesky_counts counts_of_cholesky(const pattern_view& a, const pattern_view& t,
+                                   std::span<const index_t> parent) {
   const std::size_t n = parent.size();
   const std::vector<index_t> post = postorder(parent);
   // Of each vertex: the first position of its subtree, the first one of the last leaf found in its
   // row subtree, and that leaf.
   std::vector<index_t> first(n, -1), last_first(n, -1), leaf(n, -1), ancestor(n);
-  std::vector<index_t> counts(n);
+  std::vector<index_t> level(n, 0);  // edges up to the root
+  cholesky_counts out{std::vector<index_t>(n), std::vector<index_t>(n, 0)};
+  std::vector<index_t>& counts = out.columns;
   for (std::size_t k = 0; k < n; ++k) {
     index_t j = post[k];
     counts[at(j)] = first[at(j)] == -1 ? 1 : 0;
@@ -72,6 +75,9 @@ std::vector<index_t> cholesky_column_counts(const pattern_view& a, const pattern
     }
   }
   for (std::size_t v = 0; v < n; ++v) ancestor[v] = static_cast<index_t>(v);
+  for (std::size_t v = n; v-- > 0;) {
+    if (parent[v] != -1) level[v] = level[at(parent[v])] + 1;
+  }
   for (const index_t j : post) {
     const index_t up = parent[at(j)];
     if (up != -1) --counts[at(up)];
@@ -81,10 +87,11 @@ std::vector<index_t> cholesky_column_counts(const pattern_view& a, const pattern
         if (i <= j || first[at(j)] <= last_first[at(i)]) continue;
         ++counts[at(j)];
         last_first[at(i)] = first[at(j)];
-        const index_t before = leaf[at(i)];
-        leaf[at(i)] = j;
+        const index_t before = std::exchange(leaf[at(i)], j);
         // Two leaves in a row: from their least common ancestor on one path counts twice.
-        if (before != -1) --counts[at(root_of(ancestor, before))];
+        const index_t top = before == -1 ? i : root_of(ancestor, before);
+        if (before != -1) --counts[at(top)];
+        out.rows[at(i)] += level[at(j)] - level[at(top)];
       }
     }
     if (up != -1) ancestor[at(j)] = up;
@@ -93,7 +100,7 @@ std::vector<index_t> cholesky_column_counts(const pattern_view& a, const pattern
     if (parent[at(j)] != -1) counts[at(parent[at(j)])] += counts[at(j)];
   }
   for (index_t& count : counts) --count;
-  return counts;
+  return out;
 }
 
 }  // namespace gsofa

@@ -23,12 +23,18 @@ void validate_forest(std::span<const index_t> parent);
 /// O(n). Throws as validate_forest().
 forest_levels levels_of_forest(std::span<const index_t> parent);
 
-/// Entries below the diagonal of each column k of chol(A + A^T), for a square A, its transpose `t`
-/// and the elimination tree of A + A^T. They bound the entries of column k of L below the diagonal
-/// and of row k of U right of the diagonal; for a symmetric pattern the bounds are attained. Counts
-/// the row subtrees that contain a vertex (Gilbert, Ng & Peyton 1994): O(nnz alpha(n)) time, 24
-/// bytes per vertex in addition to the result.
-std::vector<index_t> cholesky_column_counts(const pattern_view& a, const pattern_view& t,
-                                            std::span<const index_t> parent);
+/// Entries of chol(A + A^T) off the diagonal.
+struct cholesky_counts {
+  std::vector<index_t> columns;  ///< below the diagonal of each column
+  std::vector<index_t> rows;     ///< left of the diagonal of each row
+};
+
+/// The counts for a square A, its transpose `t` and the elimination tree of A + A^T. columns[k]
+/// bounds the entries of column k of L below the diagonal and of row k of U right of the diagonal;
+/// for a symmetric pattern the bounds are attained. Counts the row subtrees that contain a vertex
+/// (Gilbert, Ng & Peyton 1994): O(nnz alpha(n)) time, 28 bytes per vertex in addition to the
+/// result.
+cholesky_counts counts_of_cholesky(const pattern_view& a, const pattern_view& t,
+                                   std::span<const index_t> parent);
 
 }  // namespace gsofa

@@ -48,7 +48,7 @@ pattern random_with_diagonal(random_source& random, index_t n, double density) {
 
 std::vector<index_t> counts_of(const pattern& a) {
   const pattern t = transpose(a);
-  return cholesky_column_counts(a, t, elimination_tree_of_sum(a, t));
+  return counts_of_cholesky(a, t, elimination_tree_of_sum(a, t)).columns;
 }
 
 }  // namespace

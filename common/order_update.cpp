@@ -1,6 +1,7 @@
 #include "common/order_update.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -58,9 +59,6 @@ std::vector<index_t> changed_rows(const pattern_view& a, const pattern_view& bef
 
 namespace {
 
-// Smaller subtrees are not worth a search for their edges.
-constexpr index_t least_kept = 8;
-
 // The places of an earlier tree `t`, which outlives them. Place n is a root above all trees of the
 // forest.
 class tree_places {
@@ -93,18 +91,6 @@ class tree_places {
       w = !jump_.empty() && first_[at(jump_[at(w)])] > low ? jump_[at(w)] : up(w);
     }
     return w;
-  }
-  /// The maximal subtrees with admits(root, vertices), as ranges of places.
-  template <class Admits>
-  [[nodiscard]] std::vector<index_range> subtrees(const Admits& admits) const {
-    std::vector<index_range> found;
-    for (index_t p = root_ - 1; p >= 0; --p) {
-      if (!admits(p, p - first_[at(p)] + 1)) continue;
-      found.push_back({first_[at(p)], p + 1});
-      p = first_[at(p)];
-    }
-    std::ranges::reverse(found);
-    return found;
   }
   /// Entries of the columns from place p to its ancestor w.
   [[nodiscard]] offset_t entries(index_t p, index_t w) const {
@@ -228,8 +214,7 @@ void place_new(const pattern_view& s, std::span<const index_t> changed, index_t 
 }  // namespace
 
 repaired repaired_order(const pattern_view& s, const ordered_tree& before,
-                        std::span<const index_t> previous, std::span<const index_t> changed,
-                        index_t most) {
+                        std::span<const index_t> previous, std::span<const index_t> changed) {
   tree_places places(before);
   std::vector<index_t> place = inverse_permutation(before.order);
   std::vector<index_t> vertex_at = before.order;  // of this pattern; -1: it is elsewhere or gone
@@ -249,11 +234,8 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
   std::ranges::stable_sort(moved, {}, [&](index_t v) { return place[at(v)]; });
   repaired out;
   out.order.reserve(place.size());
-  std::vector<index_t> start;  // of each place in the new order
-  start.reserve(vertex_at.size() + 1);
   std::size_t next = 0;
   for (index_t p = 0; p <= places.root(); ++p) {
-    start.push_back(static_cast<index_t>(out.order.size()));
     for (; next < moved.size() && place[at(moved[next])] == p; ++next) {
       out.order.push_back(moved[next]);
     }
@@ -261,94 +243,15 @@ repaired repaired_order(const pattern_view& s, const ordered_tree& before,
     const index_t v = vertex_at[at(p)];
     if (v != -1 && place[at(v)] == p) out.order.push_back(v);
   }
-  for (const index_range r :
-       places.subtrees([&](index_t, index_t vertices) { return vertices <= most; })) {
-    out.subtrees.apart.push_back({start[at(r.begin)], start[at(r.end)]});
-  }
-  std::vector<bool> differs(vertex_at.size() + 1, false);
-  for (const index_t v : changed) differs[at(place[at(v)])] = true;
-  for (std::size_t p = 0; p < vertex_at.size(); ++p) {
-    const bool stays = start[p + 1] == start[p] + 1 && out.order[at(start[p])] == vertex_at[p];
-    const index_t up = before.parent[p];
-    if (!stays) differs[p] = true;
-    if (differs[p] && up != -1) differs[at(up)] = true;
-  }
-  for (const index_range r : places.subtrees([&](index_t p, index_t vertices) {
-         return !differs[at(p)] && vertices >= least_kept;
-       })) {
-    out.subtrees.kept.push_back({start[at(r.begin)], start[at(r.end)], r.begin});
-  }
-  out.subtrees.before = &before;
   out.moved = std::move(moved);
   return out;
 }
 
-std::vector<index_range> marked_subtrees(const ordered_tree& t, const std::vector<bool>& marked) {
-  const auto n = static_cast<index_t>(t.order.size());
-  std::vector<index_t> size(at(n), 1);
-  std::vector<index_t> marks(at(n), 0);
-  for (index_t j = 0; j < n; ++j) {
-    if (marked[at(t.order[at(j)])]) ++marks[at(j)];
-    const index_t up = t.parent[at(j)];
-    if (up == -1) continue;
-    size[at(up)] += size[at(j)];
-    marks[at(up)] += marks[at(j)];
-  }
-  std::vector<index_range> found;
-  for (index_t j = n - 1; j >= 0; --j) {
-    const bool is_marked = offset_t{8} * marks[at(j)] >= size[at(j)];
-    if (size[at(j)] < least_reordered || size[at(j)] > n / 2 || !is_marked) continue;
-    found.push_back({j + 1 - size[at(j)], j + 1});
-    j = found.back().begin;
-  }
-  std::ranges::reverse(found);
-  return found;
-}
-
-pattern induced(const pattern_view& s, std::span<const index_t> vertices,
-                std::vector<index_t>& numbers) {
-  for (std::size_t k = 0; k < vertices.size(); ++k) {
-    numbers[at(vertices[k])] = static_cast<index_t>(k);
-  }
-  pattern out;
-  out.n_rows = out.n_cols = static_cast<index_t>(vertices.size());
-  for (const index_t v : vertices) {
-    for (const index_t u : s.row(v)) {
-      if (numbers[at(u)] != -1) out.col_idx.push_back(numbers[at(u)]);
-    }
-    std::sort(out.col_idx.begin() + out.row_ptr.back(), out.col_idx.end());
-    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
-  }
-  for (const index_t v : vertices) numbers[at(v)] = -1;
-  return out;
-}
-
-bool order_allowance::admits(index_t n, offset_t changes, double operations) {
-  n_ = n;
-  changes_ += static_cast<double>(changes);
-  return changes_ <= share_ * n_ && operations <= (1 + most_loss) * operations_ &&
-         !has_fallen(operations);
-}
-
-bool order_allowance::may_put_off(double operations) const {
-  return changes_ <= 0.05 * n_ && put_off_ < 3 && !has_fallen(operations);
-}
-
-bool order_allowance::put_off(double operations) {
-  if (operations > 1.01 * operations_) return false;
-  ++put_off_;
-  changes_ = 0;
-  operations_ = std::min(operations_, operations);
-  return true;
-}
-
-bool order_allowance::compare(double adapted, double anew) {
-  const bool stands = adapted <= anew;
-  share_ = stands ? std::clamp(2 * changes_ / n_, share_, most_share) : least_share;
-  operations_ = std::min(adapted, anew);
-  changes_ = 0;
-  put_off_ = 0;
-  return stands;
+bool needs_comparison(index_t n, offset_t rows_changed, double operations, double operations_then) {
+  constexpr double most_rows = 0.02;
+  constexpr double most_operations = 0.05;
+  return static_cast<double>(rows_changed) > most_rows * n ||
+         std::abs(operations - operations_then) > most_operations * operations_then;
 }
 
 }  // namespace gsofa

@@ -1,4 +1,4 @@
-// Trees of orders, repaired orders and the limits of comparisons.
+// Repaired orders, and when they are compared with new ones.
 
 #include "common/order_update.hpp"
 
@@ -178,44 +178,6 @@ TEST_CASE("new vertices start before a neighbour, removed ones leave no gap") {
   CHECK(r.moved == std::vector<index_t>{0, 4});
 }
 
-TEST_CASE("the largest subtrees with one marked vertex in eight are found") {
-  // A root above two paths of 80 vertices and one of 200.
-  edge_table edges(361, std::vector<char>(361, 0));
-  const auto join = [&](std::size_t i, std::size_t j) { edges[i][j] = edges[j][i] = 1; };
-  for (std::size_t k = 0; k < 360; ++k) {
-    const bool is_end = k == 79 || k == 159 || k == 359;
-    join(k, is_end ? 360 : k + 1);
-  }
-  const ordered_tree t = tree_of_order(pattern_of_edges(edges), identity_order(361));
-  // With marks of this number of vertices from `first` on.
-  const auto found = [&](index_t first, index_t marks) {
-    std::vector<bool> marked(361, false);
-    for (index_t v = 0; v < marks; ++v) marked[at(first + v)] = true;
-    std::vector<std::pair<index_t, index_t>> ranges;
-    for (const index_range r : marked_subtrees(t, marked)) ranges.emplace_back(r.begin, r.end);
-    return ranges;
-  };
-  using ranges = std::vector<std::pair<index_t, index_t>>;
-  CHECK(found(0, 0) == ranges{});
-  CHECK(found(0, 10) == ranges{{0, 80}});
-  CHECK(found(0, 9) == ranges{{0, 72}});
-  CHECK(found(80, 10) == ranges{{80, 160}});
-  // Fewer than 64 vertices, and more than a half.
-  CHECK(found(160, 7) == ranges{});
-  CHECK(found(160, 8) == ranges{{160, 224}});
-  CHECK(found(160, 25) == ranges{{160, 340}});
-  CHECK(found(0, 361).size() == 3);
-}
-
-TEST_CASE("the pattern of some vertices has their edges") {
-  const pattern s = pattern_of_edges({{0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}});
-  std::vector<index_t> numbers(4, -1);
-  CHECK(induced(s, std::vector<index_t>{3, 0, 1}, numbers) ==
-        pattern_of_edges({{0, 0, 1}, {0, 0, 1}, {1, 1, 0}}));
-  CHECK(induced(s, {}, numbers) == pattern());
-  CHECK(numbers == std::vector<index_t>(4, -1));
-}
-
 TEST_CASE("common ancestors are found on long paths with many branches") {
   constexpr index_t n = 1500;
   random_source random(14);
@@ -271,119 +233,13 @@ TEST_CASE("common ancestors are found on long paths with many branches") {
   }
 }
 
-TEST_CASE("comparisons set the next limits by what adapting has lost") {
-  order_allowance a(1000, 100);
-  CHECK(a.admits(1000, 20, 105));
-  CHECK_FALSE(a.admits(1000, 1, 100));  // 21 of 1000 rows have changed
-  // No loss: twice as many changes.
-  CHECK(a.compare(110, 110));
-  CHECK(a.admits(1000, 42, 110 * 1.05));
-  CHECK_FALSE(a.admits(1000, 0, 110 * 1.06));
-  CHECK_FALSE(a.admits(1000, 1, 110));
-  // A new order has the first limit.
-  CHECK_FALSE(a.compare(121, 110));
-  CHECK(a.admits(1000, 20, 110 * 1.05));
-  CHECK_FALSE(a.admits(1000, 0, 110 * 1.06));
-  CHECK_FALSE(a.admits(1000, 1, 110));
-  // Three comparisons are put off by orders that cost no more than the last one.
-  for (int k = 0; k < 3; ++k) {
-    CHECK(a.may_put_off(110));
-    CHECK_FALSE(a.put_off(110 * 1.02));
-    CHECK(a.put_off(110 * 1.005));
-    CHECK(a.admits(1000, 20, 110));
-    CHECK_FALSE(a.admits(1000, 1, 110));
-  }
-  CHECK_FALSE(a.may_put_off(110));
-  order_allowance large(1000, 100);
-  CHECK_FALSE(large.admits(1000, 51, 100));
-  CHECK_FALSE(large.may_put_off(100));
+TEST_CASE("an order is compared after 2 % of the rows or 5 % of the operations") {
+  CHECK_FALSE(needs_comparison(1000, 20, 105, 100));
+  CHECK(needs_comparison(1000, 21, 100, 100));
+  CHECK(needs_comparison(1000, 0, 106, 100));
+  CHECK_FALSE(needs_comparison(1000, 0, 96, 100));
+  CHECK(needs_comparison(1000, 0, 94, 100));
   // An empty pattern.
-  order_allowance none(0, 0);
-  CHECK(none.admits(0, 0, 0));
-  CHECK_FALSE(none.admits(1, 1, 1));
-  CHECK_FALSE(none.compare(2, 1));
-}
-
-TEST_CASE("operations that fall are compared as well") {
-  order_allowance a(1000, 100);
-  CHECK(a.admits(1000, 1, 96));
-  CHECK_FALSE(a.admits(1000, 1, 94));
-  CHECK_FALSE(a.may_put_off(94));
-  // The adapted order stands. Its operations are those of the next steps.
-  CHECK(a.compare(94, 97));
-  CHECK(a.admits(1000, 1, 94));
-  CHECK_FALSE(a.admits(1000, 1, 100));
-}
-
-TEST_CASE("limits are shares of the present rows, whatever a comparison has shown") {
-  order_allowance a(1000, 100);
-  CHECK_FALSE(a.admits(1000, 1000, 300));
-  CHECK_FALSE(a.compare(300, 100));
-  CHECK(a.admits(1000, 20, 100));
-  CHECK_FALSE(a.admits(1000, 1, 100));
-  // All rows have changed, and the adapted order was as good.
-  CHECK_FALSE(a.admits(1000, 979, 100));
-  CHECK(a.compare(100, 100));
-  CHECK(a.admits(1000, 100, 100));
-  CHECK_FALSE(a.admits(1000, 1, 100));
-  CHECK(a.compare(100, 100));
-  // Ten times as many rows.
-  CHECK(a.admits(10000, 1000, 100));
-  CHECK_FALSE(a.admits(10000, 1, 100));
-  order_allowance grown(1000, 100);
-  CHECK_FALSE(grown.admits(10000, 500, 100));
-  CHECK(grown.may_put_off(100));
-  CHECK_FALSE(grown.admits(10000, 1, 100));
-  CHECK_FALSE(grown.may_put_off(100));
-}
-
-TEST_CASE("kept subtrees change no tree and no count") {
-  random_source random(13);
-  std::size_t kept = 0;
-  for (const std::string spec : {"grid5:nx=30,ny=31", "grid7:nx=9", "circuit:n=900"}) {
-    CAPTURE(spec);
-    pattern s = symmetrized(generate(spec), diagonal::keep);
-    ordered_tree last = tree_of_order(s, compute_order(s, "amf", -1).order);
-    for (int step = 0; step < 40; ++step) {
-      // Edges between near vertices come and go; now and then a vertex goes and another one comes.
-      const index_t n = s.n_rows;
-      triplets t{n, n, {}, {}};
-      const auto v = static_cast<index_t>(random.between(0, n - 41));
-      const auto u = static_cast<index_t>(v + random.between(1, 40));
-      const auto gone = step % 4 == 0 ? static_cast<index_t>(random.between(0, n - 1)) : -1;
-      for (index_t i = 0; i < n; ++i) {
-        for (const index_t j : s.row(i)) {
-          const bool drops = step % 3 == 0 && std::max(i, j) == u && std::min(i, j) < u;
-          if (i != j && (drops || i == gone || j == gone)) continue;
-          t.rows.push_back(i);
-          t.cols.push_back(j);
-        }
-      }
-      if (step % 3 != 0 && u != gone && v != gone) {
-        t.rows.insert(t.rows.end(), {u, v});
-        t.cols.insert(t.cols.end(), {v, u});
-      }
-      std::vector<index_t> previous;
-      if (gone != -1) {
-        // The place of the vertex that is gone is that of a new one without edges.
-        previous = identity_order(n);
-        previous[at(gone)] = -1;
-      }
-      const pattern now = from_triplets(t, duplicates::merge);
-      const auto changed = changed_rows(now, s, previous, 1);
-      repaired r = repaired_order(now, last, previous, changed, step % 2 == 0 ? 100 : 0);
-      const ordered_tree expected = tree_of_order(now, r.order);
-      kept += r.subtrees.kept.size();
-      const int threads = step % 2 == 0 ? 2 : 1;
-      const ordered_tree found = tree_of_order(now, r.order, r.subtrees, threads);
-      CHECK(found.order == expected.order);
-      CHECK(found.parent == expected.parent);
-      CHECK(found.counts == expected.counts);
-      CHECK(found.row_counts == expected.row_counts);
-      CHECK(found.operations == expected.operations);
-      last = found;
-      s = now;
-    }
-  }
-  CHECK(kept > 500);
+  CHECK_FALSE(needs_comparison(0, 0, 0, 0));
+  CHECK(needs_comparison(1, 1, 1, 0));
 }

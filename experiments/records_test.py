@@ -80,7 +80,7 @@ SEQUENCE = {key: FIELDS[key] for key in ("schema", "run_id", "time_utc", "argv",
                                          "device")} | {
     "machine": FIELDS["machine?"], "kind": TEXT, "steps": list,
     "sequence": {"name": TEXT, "kind": TEXT, "source": TEXT, "sha256": {"type": str, "match": "[0-9a-f]{64}"}}}
-STEP = {"n": int, "nnz": int, "rows_changed": int, "vertices_moved": int, "vertices_reordered": int, "change": TEXT, "compared": bool,
+STEP = {"n": int, "nnz": int, "rows_changed": int, "vertices_moved": int, "vertices_reordered?": int, "change": TEXT, "compared": bool,
         "method": TEXT, "fallback?": str} | dict.fromkeys(
             ("update_s", "update_cpu_s", "update_order_s", "update_operations", "new_s", "new_cpu_s", "new_order_s", "new_operations",
              "metis_s?", "metis_cpu_s?", "metis_operations?", "amd_s?", "amd_cpu_s?", "amd_operations?"), NUMBER)
@@ -417,7 +417,7 @@ LINE = {key: value for key, value in GOOD.items() if key not in HEADER} | {
     "matrix": GOOD["matrix"] | {"kind": "real"}}
 
 
-GOOD_STEP = {"n": 3, "nnz": 6, "rows_changed": 1, "vertices_moved": 0, "vertices_reordered": 0, "change": "kept", "compared": False,
+GOOD_STEP = {"n": 3, "nnz": 6, "rows_changed": 1, "vertices_moved": 0, "change": "kept", "compared": False,
              "method": "amf"} | dict.fromkeys(("update_s", "update_cpu_s", "update_order_s", "update_operations", "new_s", "new_cpu_s",
                                                "new_order_s", "new_operations"), 0.5)
 GOOD_SEQUENCE = {key: GOOD_ORDER[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus",

@@ -137,8 +137,6 @@ const char* name_of(gsofa::order_change kind) {
       return "kept";
     case gsofa::order_change::moved:
       return "moved";
-    case gsofa::order_change::reordered:
-      return "reordered";
     case gsofa::order_change::new_order:
       break;
   }
@@ -177,7 +175,6 @@ class sequence_times {
     out["compared"] = f.update.compared;
     out["rows_changed"] = f.update.rows_changed;
     out["vertices_moved"] = f.update.vertices_moved;
-    out["vertices_reordered"] = f.update.vertices_reordered;
     if (!f.fallback.empty()) out["fallback"] = f.fallback;
     out["update_operations"] = operations(a, f.col_order);
   }

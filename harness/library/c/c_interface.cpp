@@ -236,7 +236,6 @@ gsofa_result result_of(const gsofa::analysis& f, const gsofa_options& options) {
   r.update_compared = f.update.compared ? 1 : 0;
   r.rows_changed = f.update.rows_changed;
   r.vertices_moved = f.update.vertices_moved;
-  r.vertices_reordered = f.update.vertices_reordered;
   return r;
 }
 

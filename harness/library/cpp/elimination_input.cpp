@@ -52,17 +52,8 @@ void find_input_order(const analysis_options& options, bool on_device, const eli
   if (options.order == order_method::given) {
     w.order.assign(options.permutation.begin(), options.permutation.end());
   } else if (w.updates.on) {
-    out.update = update_order(e.a, options, w.updates, [&](const pattern_view& a) {
-      if (a.n_rows == out.n || a.n_rows >= least_device_order) {
-        return computed_order(a, options, on_device, s, out);
-      }
-      // A small subtree: the host orders it before a device has begun.
-      analysis_options here = options;
-      if (here.order == order_method::gpu_nested_dissection) {
-        here.order = order_method::nested_dissection;
-      }
-      return computed_order(a, here, false, s, out);
-    });
+    out.update = update_order(e.a, options, w.updates,
+                              [&] { return computed_order(e.a, options, on_device, s, out); });
     if (out.update.kind != order_change::new_order) out.order = w.updates.last->name;
     w.updates.next->name = out.order;
     w.order = w.updates.next->tree.order;

@@ -135,7 +135,7 @@ fill_estimate estimate_of(const checked_input& in, const analysis_options& optio
   if (n > 0) {
     const pattern t = transpose(a);
     const std::vector<index_t> parent = elimination_tree_of_sum(a, t);
-    const std::vector<index_t> counts = cholesky_column_counts(a, t, parent);
+    const std::vector<index_t> counts = counts_of_cholesky(a, t, parent).columns;
     const offset_t common = common_entries(a, t);
     f.symmetric = common == z;
     off_diagonal = 2 * z - common - n;

@@ -325,7 +325,7 @@ TEST_CASE("`previous` is checked before every update") {
   }
 }
 
-TEST_CASE("a pattern with many changed rows has a new order at once") {
+TEST_CASE("an order is compared with a new one once more than 2 % of the rows have changed") {
   const pattern mesh = with_diagonal(generate("grid5:nx=30,ny=30"));
   std::mt19937_64 engine(11);
   history h{.engine = engine, .rows = sets_of(mesh)};
@@ -334,15 +334,20 @@ TEST_CASE("a pattern with many changed rows has a new order at once") {
   h.renumber(0, 0);
   const pattern other = pattern_of_sets(h.rows);
   const order_update all = updating.update(view_of(other)).update;
-  CHECK(all.kind == order_change::new_order);
-  CHECK_FALSE(all.compared);
+  CHECK(all.compared);
   CHECK(all.rows_changed > 225);
-  CHECK(all.vertices_reordered == 900);
-  h.edit(1);
-  const pattern edited = pattern_of_sets(h.rows);
-  const order_update one = updating.update(view_of(edited)).update;
-  CHECK(one.rows_changed == 2);
-  CHECK_FALSE(one.compared);
+  // Two rows a step: 18 of 900 may change.
+  for (int step = 1; step <= 10; ++step) {
+    CAPTURE(step);
+    const auto v = static_cast<index_t>(90 * step - 60);
+    const std::set<index_t> row = h.rows[at(v)];
+    h.set(v, *std::ranges::find_if(row, [&](index_t u) { return u != v; }), false);
+    h.previous.clear();
+    const pattern edited = pattern_of_sets(h.rows);
+    const order_update one = updating.update(view_of(edited)).update;
+    CHECK(one.rows_changed == 2);
+    CHECK(one.compared == (step == 10));
+  }
 }
 
 TEST_CASE("an order recovers from a clique that is gone") {
@@ -398,34 +403,6 @@ TEST_CASE("rows that are matched are followed by their columns") {
     h.edit(1);
   }
   CHECK(adapted > 0);
-}
-
-TEST_CASE("a patch that changes is ordered anew, not all") {
-  const pattern mesh = with_diagonal(generate("grid5:nx=60,ny=60"));
-  std::mt19937_64 engine(10);
-  history h{.engine = engine, .rows = sets_of(mesh)};
-  const analysis_options options{.device = compute_device::cpu,
-                                 .order = order_method::nested_dissection};
-  analyzer updating(options);
-  std::set<order_change> kinds;
-  for (int step = 0; step < 8; ++step) {
-    const pattern a = pattern_of_sets(h.rows);
-    const analysis& found = updating.update(view_of(a));
-    check_is_fresh(a, found, options);
-    kinds.insert(found.update.kind);
-    if (found.update.kind == order_change::reordered) {
-      CHECK(found.update.vertices_reordered >= 64);
-      CHECK(found.update.vertices_reordered < a.n_rows);
-    }
-    CHECK((found.update.vertices_reordered == 0 || found.update.kind != order_change::moved));
-    // Edges between near vertices in a corner.
-    for (int k = 0; k < 60; ++k) {
-      const index_t v = 60 * draw(h.engine, 12) + draw(h.engine, 12);
-      const index_t u = v + 60 * draw(h.engine, 3) + draw(h.engine, 3);
-      if (u != v) h.set(v, u, !h.rows[at(v)].contains(u));
-    }
-  }
-  CHECK(kinds.contains(order_change::reordered));
 }
 
 TEST_CASE("fifty steps of a structural matrix keep the operations of new orders") {

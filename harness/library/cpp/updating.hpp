@@ -15,12 +15,11 @@ namespace gsofa::library {
 /// What analyzer::update() keeps of the pattern of its last result: matched, without an order.
 struct update_history {
   ordered_tree tree;
-  pattern rows;  ///< that pattern
-  bool symmetric = false;
-  std::vector<bool> touched;  ///< vertices whose rows have changed since they were ordered
-  order_allowance allowance;
-  std::string name;       ///< analysis::order
-  order_method method{};  ///< options of the order
+  pattern rows;                   ///< that pattern
+  std::int64_t rows_changed = 0;  ///< since the last comparison with a new order
+  double operations = 0;          ///< of the order that the last comparison took
+  std::string name;               ///< analysis::order
+  order_method method{};          ///< options of the order
   bool match = true;
   compute_device device{};
 };
@@ -43,8 +42,7 @@ void give_counts(const analysis_options& options, const updating& u, analysis& o
 
 /// Sets u.next and u.counts for the matched pattern `a`, with u.next->tree the order adapted from
 /// u.last or the order of new_order(), and says which. check_previous() has been called.
-order_update update_order(
-    const pattern_view& a, const analysis_options& options, updating& u,
-    const std::function<std::vector<index_t>(const pattern_view&)>& new_order);
+order_update update_order(const pattern_view& a, const analysis_options& options, updating& u,
+                          const std::function<std::vector<index_t>()>& new_order);
 
 }  // namespace gsofa::library

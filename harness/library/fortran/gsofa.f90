@@ -29,8 +29,7 @@ module gsofa
   integer(c_int), parameter :: GSOFA_STAGE_CHECK = 0, GSOFA_STAGE_MATCH = 1, GSOFA_STAGE_ORDER = 2, &
     GSOFA_STAGE_PERMUTE = 3, GSOFA_STAGE_ANALYZE = 4, GSOFA_STAGE_OUTPUT = 5
   ! gsofa_order_change
-  integer(c_int), parameter :: GSOFA_NEW_ORDER = 0, GSOFA_ORDER_KEPT = 1, GSOFA_ORDER_MOVED = 2, &
-    GSOFA_ORDER_REORDERED = 3
+  integer(c_int), parameter :: GSOFA_NEW_ORDER = 0, GSOFA_ORDER_KEPT = 1, GSOFA_ORDER_MOVED = 2
   ! gsofa_tree_layout
   integer(c_int), parameter :: GSOFA_TREE_BY_LEVEL = 0, GSOFA_TREE_NESTED = 1
 
@@ -142,7 +141,6 @@ module gsofa
     integer(c_int) :: update_compared = 0
     integer(c_int64_t) :: rows_changed = 0
     integer(c_int64_t) :: vertices_moved = 0
-    integer(c_int64_t) :: vertices_reordered = 0
   end type
 
   type, bind(c) :: gsofa_order_options

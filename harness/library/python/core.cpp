@@ -224,7 +224,7 @@ class updating_analyzer {
     const order_update done = found.update;
     nb::dict out = dict_of(std::move(found), options_);
     out["update"] = nb::make_tuple(static_cast<int>(done.kind), done.rows_changed,
-                                   done.vertices_moved, done.vertices_reordered, done.compared);
+                                   done.vertices_moved, done.compared);
     return out;
   }
 

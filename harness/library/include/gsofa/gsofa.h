@@ -172,8 +172,7 @@ typedef struct gsofa_masks_view {
 typedef enum gsofa_order_change {
   GSOFA_NEW_ORDER = 0,
   GSOFA_ORDER_KEPT = 1,
-  GSOFA_ORDER_MOVED = 2,
-  GSOFA_ORDER_REORDERED = 3
+  GSOFA_ORDER_MOVED = 2
 } gsofa_order_change;
 
 /// What an analysis found, as analysis of gsofa.hpp, in the new numbering. Entry (i, j) of the
@@ -214,11 +213,10 @@ typedef struct gsofa_result {
   double output_seconds;    ///< copying out
   /// What gsofa_analyzer_update() did to the order; zero after other analyses, for
   /// GSOFA_ORDER_NATURAL and GSOFA_ORDER_GIVEN, and for n = 0.
-  int update_kind;             ///< a gsofa_order_change
-  int update_compared;         ///< nonzero: with a new order, and the better one taken
-  int64_t rows_changed;        ///< new or different; n if none is compared
-  int64_t vertices_moved;      ///< new, or moved to an ancestor
-  int64_t vertices_reordered;  ///< n for a new order
+  int update_kind;         ///< a gsofa_order_change
+  int update_compared;     ///< nonzero: with a new order, and the better one taken
+  int64_t rows_changed;    ///< new or different; n if none is compared
+  int64_t vertices_moved;  ///< new, or moved to an ancestor
 } gsofa_result;
 
 /// An analysis, which owns the arrays of its result.

@@ -270,7 +270,6 @@ enum class order_change {
   new_order,  ///< computed anew
   kept,       ///< the previous order, without the rows that are gone
   moved,      ///< the previous order with some vertices or subtrees at other places
-  reordered,  ///< in addition, some subtrees of the elimination tree were ordered anew
 };
 
 /// What analyzer::update() did to the order. All members are zero after other analyses, for the
@@ -280,7 +279,6 @@ struct order_update {
   std::int64_t rows_changed = 0;  ///< rows that are new or differ; n if none is compared
   /// vertices that are new or moved to an ancestor; subtrees that changed places do not count
   std::int64_t vertices_moved = 0;
-  std::int64_t vertices_reordered = 0;  ///< n for a new order
   bool compared =
       false;  ///< the adapted order and a new one were counted, and the better one taken
 };

@@ -35,16 +35,15 @@ class Masks(NamedTuple):
     masks: UInt64Array  # positions x 2: U, L
 
 
-ORDER_CHANGES = ("new_order", "kept", "moved", "reordered")
+ORDER_CHANGES = ("new_order", "kept", "moved")
 
 
 class OrderUpdate(NamedTuple):
     """What Analyzer.update() did to the ordering; for the ordering "natural" and n = 0: "new_order" and zeros."""
 
-    kind: str  # "new_order", "kept", "moved" or "reordered"
+    kind: str  # "new_order", "kept" or "moved"
     rows_changed: int  # rows that are new or differ; n if none is compared
     vertices_moved: int  # vertices that are new or moved to an ancestor; subtrees that changed places do not count
-    vertices_reordered: int  # n for a new ordering
     compared: bool  # a new ordering was computed and counted too, and the better one taken
 
 
