@@ -25,6 +25,7 @@ sys.path.append(str(HERE.parent))
 
 import json_lines  # noqa: E402
 from job_queue import ROOT, Fault, Job, Machine, Queue, Results  # noqa: E402
+from ratios import geometric_mean, markdown  # noqa: E402
 from terminal_text import printable  # noqa: E402
 
 GPU, CORE = "gpu_bitmap_panels", "cpu_bitmap_panels"
@@ -139,14 +140,18 @@ def over_better(row, order):
     return float(row[order]) / better if row[order] and better else None
 
 
+def named(row):
+    """The first two cells of a row of a report."""
+    return f"`{row['input'].removeprefix('gen:')}`", f"{int(row['n']):,}"
+
+
 def panel_report(rows):
     """(lines of the table of the worst inputs that the limit judges, the number of inputs beyond the limit)."""
     judged = sorted((r for r in rows if int(r["n"]) >= LEAST_N), key=speedup)
     beyond = sum(speedup(r) < LEAST_SPEEDUP for r in judged)
-    lines = [f"{beyond} of {len(judged)} inputs with n >= {LEAST_N:,} are below {LEAST_SPEEDUP} times one core", "",
-             "| input | n | one core, ms | GPU, ms | one core / GPU |", "|---|---|---|---|---|"]
-    lines += [f"| `{r['input'].removeprefix('gen:')}` | {int(r['n']):,} | {r['core_ms']} | {r['gpu_ms']} | {speedup(r):.2f} |"
-              for r in judged[:WORST]]
+    lines = [f"{beyond} of {len(judged)} inputs with n >= {LEAST_N:,} are below {LEAST_SPEEDUP} times one core", ""]
+    lines += markdown(["input", "n", "one core, ms", "GPU, ms", "one core / GPU"],
+                      [(*named(r), r["core_ms"], r["gpu_ms"], f"{speedup(r):.2f}") for r in judged[:WORST]])
     return lines, beyond
 
 
@@ -159,11 +164,11 @@ def order_report(rows):
             continue
         above = sum(ratio > MOST_OPERATIONS for ratio, _ in judged)
         beyond += above if order == ORDERS[0] else 0
-        mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _ in judged))
         lines += [f"{order}: {above} of {len(judged)} inputs above {MOST_OPERATIONS} of the better of METIS and AMD, "
-                  f"geometric mean {mean:.3f}", "", "| input | n | operations | METIS | AMD | order / better |", "|---|---|---|---|---|---|"]
-        lines += [f"| `{r['input'].removeprefix('gen:')}` | {int(r['n']):,} | {float(r[order]):.3g} | {float(r['metis']):.3g} | "
-                  f"{float(r['amd']):.3g} | {ratio:.2f} |" for ratio, r in judged[:WORST]] + [""]
+                  f"geometric mean {geometric_mean(ratio for ratio, _ in judged):.3f}", ""]
+        lines += markdown(["input", "n", "operations", "METIS", "AMD", "order / better"],
+                          [(*named(r), *(f"{float(r[c]):.3g}" for c in (order, "metis", "amd")), f"{ratio:.2f}")
+                           for ratio, r in judged[:WORST]]) + [""]
     return lines, beyond
 
 

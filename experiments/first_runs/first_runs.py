@@ -14,7 +14,6 @@ Needs a GPU and Python 3.11. Exit status: 0, 1 where a run failed, 2 for a wrong
 """
 import argparse
 import csv
-import math
 import os
 import pathlib
 import statistics
@@ -26,6 +25,7 @@ ROOT = HERE.parents[1]
 sys.path.append(str(ROOT / "experiments"))
 
 import json_lines  # noqa: E402
+from ratios import geometric_mean, markdown  # noqa: E402
 
 COLUMNS = ("input", "kind", "n", "nnz", "entries", "counts", "cold_ms", "first_ms", "kernels_ms", "commit", "gpu", "cpu")
 GENERATED = ("grid5:nx=300", "grid7:nx=40", "grid7:nx=64,drop=0.3", "grid27:nx=40,drop=0.3", "elasticity3d:nx=26", "circuit:n=100000,hubs=30",
@@ -126,23 +126,23 @@ def measure(program, given):
 
 
 def mean_ratio(rows, above, below):
-    ratios = [float(r[above]) / float(r[below]) for r in rows if r[above] and r[below]]
-    return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else math.nan
+    return f"{geometric_mean(float(r[above]) / float(r[below]) for r in rows if r[above] and r[below]):.2f}"
 
 
 def report(rows):
     """Lines of a Markdown table, and of the means by kind."""
-    lines = ["| input | kind | n | nnz(L+U) | counts by | cold | first | kernels | first / kernels | cold / first |", "|---" * 10 + "|"]
-    for r in rows:
-        lines.append(f"| {r['input']} | {r['kind']} | {int(r['n']):,} | {int(r['entries']):.3g} | {r['counts']} | {r['cold_ms']} | {r['first_ms']} | "
-                     f"{r['kernels_ms']} | {mean_ratio([r], 'first_ms', 'kernels_ms'):.2f} | {mean_ratio([r], 'cold_ms', 'first_ms'):.2f} |")
-    lines += ["", "| counts by | n | inputs | first / kernels | cold / first |", "|---" * 5 + "|"]
+    def two_ratios(some):
+        return mean_ratio(some, "first_ms", "kernels_ms"), mean_ratio(some, "cold_ms", "first_ms")
+    ranges = ("below 50,000", 0, 50_000), ("50,000 and more", 50_000, 1 << 31)
+    means = []
     for counts in ("panels", "tree"):
-        for text, least, most in (("below 50,000", 0, 50_000), ("50,000 and more", 50_000, 1 << 31)):
+        for text, least, most in ranges:
             some = [r for r in rows if r["counts"] == counts and least <= int(r["n"]) < most]
-            lines.append(f"| {counts} | {text} | {len(some)} | {mean_ratio(some, 'first_ms', 'kernels_ms'):.2f} | "
-                         f"{mean_ratio(some, 'cold_ms', 'first_ms'):.2f} |")
-    return lines
+            means.append((counts, text, len(some), *two_ratios(some)))
+    return [*markdown(["input", "kind", "n", "nnz(L+U)", "counts by", "cold", "first", "kernels", "first / kernels", "cold / first"],
+                      [(r["input"], r["kind"], f"{int(r['n']):,}", f"{int(r['entries']):.3g}", r["counts"], r["cold_ms"], r["first_ms"],
+                        r["kernels_ms"], *two_ratios([r])) for r in rows]), "",
+            *markdown(["counts by", "n", "inputs", "first / kernels", "cold / first"], means)]
 
 
 def main(words):
