@@ -12,6 +12,7 @@ import fcntl
 import gzip
 import hashlib
 import http.client
+import io
 import json
 import os
 import pathlib
@@ -117,30 +118,28 @@ def largest(matrix):
     return (1 << 20) + 64 * matrix["order"] + 128 * matrix["nnz"]
 
 
-class Limited:
-    """A stream of which at most `limit` bytes are read, for tarfile."""
+class Unpacked(gzip.GzipFile):
+    """A gzip'd file of at most `limit` bytes uncompressed, read in pieces of at most LONGEST_HEADER: tarfile reads
+    the header of a member in one piece."""
 
-    def __init__(self, source, limit, what):
-        self.source, self.left, self.what = source, limit, what
-        self.limit = limit
+    def __init__(self, file, limit, what):
+        super().__init__(file)
+        self.limit, self.what = limit, what
 
-    def read(self, size):
-        block = self.source.read(size)
-        self.left -= len(block)
-        if self.left < 0:
+    def check(self, end):
+        if end > self.limit:
             raise FetchError(f"{self.what}: more than {self.limit} bytes uncompressed")
+
+    def read(self, size=-1):
+        if not 0 <= size <= LONGEST_HEADER:
+            raise FetchError(f"{self.what}: a header of {size} bytes in the archive")
+        block = super().read(size)
+        self.check(self.tell())
         return block
 
-
-class Member(tarfile.TarInfo):
-    """A member whose header tarfile need not read into memory whatever its size."""
-
-    @classmethod
-    def frombuf(cls, buf, encoding, errors):
-        member = super().frombuf(buf, encoding, errors)
-        if not (member.isreg() or member.isdir()) and member.size > LONGEST_HEADER:
-            raise FetchError(f"a header of {member.size} bytes in the archive")
-        return member
+    def seek(self, offset, whence=io.SEEK_SET):
+        self.check(offset)
+        return super().seek(offset, whence)
 
 
 def download(url, target, limit, report):
@@ -263,9 +262,8 @@ def convert(archive, matrix, target):
     """
     member_name = f"{matrix['original']}/{matrix['original']}.mtx"
     try:
-        with (gzip.open(archive) as unpacked,
-              tarfile.open(fileobj=Limited(unpacked, 4 * largest(matrix), matrix["url"]), mode="r|",
-                           tarinfo=Member) as tar):
+        with (Unpacked(archive, 4 * largest(matrix), matrix["url"]) as unpacked,
+              tarfile.open(fileobj=unpacked, mode="r:") as tar):
             for member in tar:
                 if not member.isfile() or member.name.removeprefix("./") != member_name:
                     continue
@@ -304,11 +302,10 @@ def verify(matrix, file, lock):
     """
     try:
         try:
-            with gzip.open(file) as source:
+            with Unpacked(file, largest(matrix), file) as source:
                 if lock.digest(matrix):
                     digest = hashlib.sha256()
-                    limited = Limited(source, largest(matrix), file)
-                    while block := limited.read(BLOCK):
+                    while block := source.read(BLOCK):
                         digest.update(block)
                     lock.check(matrix, file, digest.hexdigest())
                     return

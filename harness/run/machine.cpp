@@ -79,7 +79,7 @@ std::string first_line(const char* file) {
 std::string identity_of(const machine_parts& parts) {
   std::string known = parts.machine_id + "\n" + parts.board;
   for (const std::string& uuid : parts.gpus) known += "\n" + uuid;
-  if (known == "\n") return "";
+  if (known == "\n") known = "\n\n" + parts.host;
   // Kernels of different versions keep different parts of a GiB for themselves.
   const std::int64_t gib = (parts.memory + (std::int64_t{1} << 29)) >> 30;
   return hashed(known + "\n" + parts.cpu + "\n" + std::to_string(gib));
@@ -104,6 +104,7 @@ const machine_info& this_machine() {
     m.microcode = first_value("/proc/cpuinfo", "microcode");
     m.id = identity_of({.machine_id = first_line("/etc/machine-id"),
                         .board = first_line("/sys/class/dmi/id/product_uuid"),
+                        .host = m.host,
                         .cpu = m.cpu,
                         .memory = sysconf(_SC_PHYS_PAGES) * std::int64_t{sysconf(_SC_PAGESIZE)},
                         .gpus = nvml::all_uuids()});

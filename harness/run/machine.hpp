@@ -24,14 +24,15 @@ const machine_info& this_machine();
 
 /// What distinguishes machines.
 struct machine_parts {
-  std::string machine_id;         ///< of the system; copies of a virtual machine share it
-  std::string board;              ///< UUID of the board; only root can read it
-  std::string cpu;                ///< model
+  std::string machine_id;  ///< of the system; copies of a virtual machine share it
+  std::string board;       ///< UUID of the board; only root can read it
+  std::string host;        ///< name, which counts only where machine id, board and GPUs are unknown
+  std::string cpu;         ///< model
   std::int64_t memory = 0;        ///< bytes of main memory
   std::vector<std::string> gpus;  ///< UUIDs of all GPUs
 };
-/// 16 hexadecimal digits of a hash of all parts; empty if machine id, board and GPUs are, since
-/// model and size alone do not name a machine.
+/// 16 hexadecimal digits of a hash of all parts. Containers often lack /etc/machine-id and the
+/// board's UUID.
 std::string identity_of(const machine_parts& parts);
 
 /// 16 hexadecimal digits that identify a confidential text; empty if OpenSSL provides no SHA-256.

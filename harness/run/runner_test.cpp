@@ -188,8 +188,12 @@ TEST_CASE(
 
 TEST_CASE("every part of a machine tells it apart from others with the same machine id") {
   const std::int64_t gib = std::int64_t{1} << 30;
-  const machine_parts image{
-      .machine_id = "id", .board = "", .cpu = "AMD EPYC", .memory = 64 * gib, .gpus = {"a", "b"}};
+  const machine_parts image{.machine_id = "id",
+                            .board = "",
+                            .host = "name",
+                            .cpu = "AMD EPYC",
+                            .memory = 64 * gib,
+                            .gpus = {"a", "b"}};
   std::set<std::string> ids{identity_of(image)};
   const auto add = [&](auto change) {
     machine_parts other = image;
@@ -211,13 +215,20 @@ TEST_CASE("every part of a machine tells it apart from others with the same mach
   machine_parts nameless = image;
   nameless.machine_id.clear();
   nameless.gpus.clear();
-  CHECK(identity_of(nameless).empty());
+  const std::string by_host = identity_of(nameless);
+  CHECK(by_host.size() == 16);
+  nameless.host = "other";
+  CHECK(identity_of(nameless) != by_host);
+  // The name may change where something else identifies the machine.
+  machine_parts renamed = image;
+  renamed.host = "other";
+  CHECK(identity_of(renamed) == identity_of(image));
 }
 
 TEST_CASE("what is recorded of the machine tells it apart and does not change") {
   const machine_info& m = this_machine();
   CHECK(&m == &this_machine());
-  CHECK((m.id.empty() || m.id.size() == 16));
+  CHECK(m.id.size() == 16);
   CHECK(m.online_threads >= m.hardware_threads);
   CHECK(current_state().load >= 0);
   CHECK(current_state().gpus.size() == find_cuda_devices().devices.size());

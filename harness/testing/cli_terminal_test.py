@@ -436,4 +436,7 @@ class TerminalTest(CliTest):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    result = unittest.main(exit=False).result
+    for test, reason in result.skipped:
+        print(f"skipped: {test}: {reason}")
+    sys.exit(not result.wasSuccessful())

@@ -24,6 +24,10 @@ foreach(name run commands terminal)
     PROPERTIES LABELS cli TIMEOUT 900 COST 12 ENVIRONMENT "${gsofa};${counting}${other_metis}")
 endforeach()
 gsofa_test(cli/testbed COMMAND harness/testing/testbed_test.py PROPERTIES LABELS cli)
+if(NOT GSOFA_SANITIZE AND NOT GSOFA_COVERAGE)
+  gsofa_test(cli/configurations COMMAND harness/testing/configurations_test.py ${CMAKE_BINARY_DIR}
+    ${CMAKE_BINARY_DIR}/configurations PROPERTIES LABELS cli COST 15)
+endif()
 gsofa_test(cli/find_gpu COMMAND harness/testing/find_gpu_test.py
   PROPERTIES LABELS cli COST 10 ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

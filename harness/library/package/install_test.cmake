@@ -129,7 +129,7 @@ if(PKG_CONFIG)
     separate_arguments(flags UNIX_COMMAND "${flags}")
     # The static library, although the shared one is beside it.
     list(REMOVE_ITEM flags -lgsofa)
-    expect(0 out ${CXX_COMPILER} -std=c++20 ${WORK_DIR}/docs/analyze_1.cpp
+    expect(0 out ${CXX_COMPILER} -std=c++20 ${WORK_DIR}/docs/analyze_cpp_1.cpp
       ${prefix}/${LIBDIR}/libgsofa.a ${flags} -o ${WORK_DIR}/by_pkg_config)
     expect(0 out ${WORK_DIR}/by_pkg_config)
   endif()
