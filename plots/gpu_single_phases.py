@@ -6,7 +6,7 @@ import records
 import style
 from style import plt
 
-VARIANTS = ("gpu_maxid", "gpu_maxid_tuned", "gpu_fill2_bitparallel", "gpu_fill2_naive")
+VARIANTS = ("gpu_maxid", "gpu_fill2_bitparallel", "gpu_fill2_naive")
 PHASES = ("init", "traverse", "spill", "compact", "supernode", "d2h")
 SMALL = "bcsstk18"
 

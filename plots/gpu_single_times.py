@@ -8,14 +8,15 @@ import style
 import style_dots as dots
 from style import plt
 
-MAIN = ("gpu_fill2_naive", "gpu_maxid", "gpu_maxid_tuned", "gpu_fill2_bitparallel",
-        "cpu_fill2_parallel", "cpu_gilbert_peierls")
+MAIN = ("gpu_fill2_naive", "gpu_maxid", "gpu_fill2_bitparallel", "cpu_fill2_parallel", "cpu_gilbert_peierls")
+ABLATIONS = ("gpu_maxid_line95", "gpu_maxid_no_bubble_removal", "gpu_maxid_no_dynamic_allocation", "gpu_maxid_no_external_frontier",
+             "gpu_maxid_no_range_reuse", "gpu_maxid_scan_enqueue", "gpu_maxid_separate_queues", "gpu_maxid_thread_centric")
 
 
 def draw(args):
     runs = [r for r in records.read_runs(args.records)
                if r["samples_s"] and "pattern" not in r["wants"] and
-               (r["variant"] in MAIN or r["variant"].startswith("gpu_maxid_"))]
+               r["variant"] in MAIN + ABLATIONS]
     if not any(r["variant"] == "gpu_maxid" for r in runs):
         raise records.Absent(f"{records.named(args.records)} has no timed runs of GPU variants")
     last = {}
@@ -49,7 +50,7 @@ def draw(args):
     left.set_xlim(-0.5, 1.5 * len(matrices))
     dots.names(left, ends)
 
-    ablations = sorted({v for m, v in last if v.startswith("gpu_maxid_") and v not in MAIN and m in by_time})
+    ablations = [v for v in ABLATIONS if any((m, v) in last for m in matrices)]
     for y, v in enumerate(ablations):
         ratios = []
         for m in matrices:

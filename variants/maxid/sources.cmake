@@ -5,6 +5,5 @@ gsofa_roles(
     distributed/schedule.cpp
   TOGETHER
     gpu_maxid.cu
-    gpu_maxid_tuned.cu
     maxid_search.cu
     mpi_maxid.cu)
