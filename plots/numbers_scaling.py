@@ -55,7 +55,7 @@ def scaling():
     yield "chunks of 128 rows take {} and chunks of 256 rows {} times as long as chunks of 64".format(*(median_and_span(c, "{:.2f}") for c in chunks))
 
 
-@document("experiments/stand_ins/README.md", "| indicator | definition |")
+@document("experiments/stand_ins/README.md")
 def stand_ins():
     pair = ["bcsstk18", records.datasets()["BC"]["stand_in"]]
     found = {r["matrix"]["name"]: r for r in records.read_runs([HOST / "counting.jsonl"])
