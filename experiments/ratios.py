@@ -3,8 +3,8 @@
 
   ratios.py FILE.jsonl... [--over VARIANT] [--of QUANTITY] [--mixed]
 
-Prints a Markdown table: a row per variant (and per thread count, if a variant ran on several), a column per matrix, and the geometric
-mean of the ratios to VARIANT. QUANTITY is ms (default: the time of a run), entries (of L + U), or the path of a number in a record,
+Prints a Markdown table: a row per case (a variant, with the settings in which its runs on a matrix differ), a column per matrix, and
+the geometric mean of the ratios to VARIANT, which is a variant or an entire first cell. QUANTITY is ms (default: the time of a run), entries (of L + U), or the path of a number in a record,
 such as counters.edges_traversed or phases_s.traverse. --over FILE.csv:COLUMN compares with a table that has a column `matrix`. The
 last of several records counts. A run that was refuted has its status in place of a number. Records of several machines or commits are
 refused without --mixed. Exit status: 1 if a run failed, 2 for a bad file. Standard library only.
@@ -55,14 +55,21 @@ def quantity(record, path):
 
 
 def latest(records):
-    """{(case, matrix): the last record} without runs that had to return the pattern. A case is (variant, threads), the latter 0 if
-    the variant has the same on all matrices."""
+    """{(case, matrix): the last record} without runs that had to return the pattern."""
     records = [r for r in records if "pattern" not in r["wants"]]
-    threads = collections.defaultdict(set)
+    values = collections.defaultdict(set)
     for r in records:
-        threads[r["variant"], r["matrix"]["name"]].add(r["threads"])
-    several = {variant for (variant, _), counts in threads.items() if len(counts) > 1}
-    return {((r["variant"], r["threads"] if r["variant"] in several else 0), r["matrix"]["name"]): r for r in records}
+        for name, value in settings(r).items():
+            values[r["variant"], r["matrix"]["name"], name].add(value)
+    differ = {(variant, name) for (variant, _, name), several in values.items() if len(several) > 1}
+
+    def case(r):
+        return ", ".join([r["variant"], *(f"{k}={v}" for k, v in settings(r).items() if (r["variant"], k) in differ)])
+    return {(case(r), r["matrix"]["name"]): r for r in records}
+
+
+def settings(record):
+    return {**record["options"], "threads": record["threads"], "ranks": record["mpi"]["ranks"], "chunk_size": record["chunk_size"]}
 
 
 def base_of(over, found):
@@ -71,7 +78,7 @@ def base_of(over, found):
         file, column = over.rsplit(":", 1)
         with open(file, newline="", encoding="utf-8") as rows:
             return {r["matrix"]: float(r[column]) for r in csv.DictReader(rows)}
-    return {m: v for ((variant, threads), m), v in found.items() if variant == over and v}
+    return {m: v for (case, m), v in found.items() if over in (case, case.split(", ")[0]) and v}
 
 
 def report(records, over, path):
@@ -84,7 +91,7 @@ def report(records, over, path):
         cells = [number(found[case, m]) if found.get((case, m)) is not None else runs[case, m]["status"] if (case, m) in runs else ""
                  for m in matrices]
         ratios = [found[case, m] / base[m] for m in matrices if base.get(m) and found.get((case, m))]
-        rows.append([case[0] + f", {case[1]} threads" * (case[1] > 0), *cells, number(geometric_mean(ratios)), len(ratios)])
+        rows.append([case, *cells, number(geometric_mean(ratios)), len(ratios)])
     return markdown([path, *matrices, f"/ {over}", "of"], rows)
 
 

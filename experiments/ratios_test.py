@@ -12,7 +12,7 @@ import ratios
 
 def record(matrix, variant, ms, **other):
     return {"matrix": {"name": matrix}, "variant": variant, "device": variant[:3], "counting": False, "wants": ["counts", "digest"],
-            "samples_s": [1e-3 * t for t in ms], "status": "pass", "reason": "", "threads": 1, "gpus": [{"name": "NVIDIA H200"}],
+            "samples_s": [1e-3 * t for t in ms], "status": "pass", "reason": "", "threads": 1, "options": {}, "mpi": {"ranks": 1}, "chunk_size": 128, "gpus": [{"name": "NVIDIA H200"}],
             "cpu": "cpu", "host": "host", "git": {"sha": "a" * 40, "dirty": False}, "result": {"nnz_l": 3, "nnz_u": 4},
             "counters": {"edges_traversed": 100}} | other
 
@@ -39,9 +39,9 @@ class Ratios(unittest.TestCase):
 
     def test_which_records_count(self):
         text = self.call(record("a", "x", [9]), record("a", "x", [5]), record("a", "x", [7], wants=["pattern"]),
-                         record("a", "y", [4]), record("a", "y", [2], threads=2), args=["--over", "y"])
+                         record("a", "y", [4]), record("a", "y", [2], threads=2), args=["--over", "y, threads=2"])
         self.assertIn("| x | 5.00 | 2.50 | 1 |", text)
-        self.assertIn("| y, 2 threads | 2.00 | 1.00 | 1 |", text)
+        self.assertIn("| y, threads=1 | 4.00 | 2.00 | 1 |", text)
 
     def test_other_quantities_and_a_table_as_base(self):
         line = record("a", "x", [8])
