@@ -43,9 +43,9 @@ endfunction()
 
 # Precompiles the standard headers that most sources include: those of `owner`, which has the same compile options.
 function(gsofa_precompile target owner)
-  if(GSOFA_PCH AND NOT target STREQUAL owner)
+  if(NOT GSOFA_UNITY AND NOT target STREQUAL owner)
     target_precompile_headers(${target} REUSE_FROM ${owner})
-  elseif(GSOFA_PCH)
+  elseif(NOT GSOFA_UNITY)
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <charconv> <filesystem>
       <functional> <map> <memory> <mutex> <numeric> <optional> <span> <sstream> <string> <thread> <vector>)
   endif()
@@ -76,7 +76,7 @@ endfunction()
 # target.
 function(gsofa_untimed target)
   gsofa_optimise_less(${target})
-  if(GSOFA_PCH)
+  if(NOT GSOFA_UNITY)
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
   gsofa_compile_together(${target})
