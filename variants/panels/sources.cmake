@@ -4,6 +4,7 @@ gsofa_roles(
     cut.cpp
     elimination.cpp
     forest.cpp
+    forest_postordered.cpp
     lists.cpp
     results.cpp
     supernodal.cpp
@@ -14,6 +15,7 @@ gsofa_roles(
   UNCOUNTED
     cut.cpp
     forest.cpp
+    forest_postordered.cpp
     lists.cpp
     results.cpp
     supernodal.cpp

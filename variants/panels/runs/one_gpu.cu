@@ -251,8 +251,7 @@ void one_gpu::report(run_context& context) {
   context.device_bytes = budget_.by_structure();
 }
 
-// Gives back the memory and the results of the last run.
-// Everything that prepare() and runs have taken, on the device where it lies.
+// Gives back everything that prepare() and runs have taken, on the device where it lies.
 void one_gpu::give_back() {
   const on_device there(device_ < 0 ? thread_device() : device_);
   clear();
@@ -265,6 +264,7 @@ void one_gpu::give_back() {
   device_ = -1;
 }
 
+// Gives back the memory and the results of the last run.
 void one_gpu::clear() {
   searched_ = nullptr;
   holds_rows_ = counted_by_tree_ = false;
