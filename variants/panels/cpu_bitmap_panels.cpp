@@ -8,7 +8,7 @@
 //  1. forest       elimination tree; relabelled A if the numbering is no postorder of it
 //  2. cut          panels of at most panel_width vertices with one parent outside
 //  3. lists        the position list of every panel, and its masks, set to A
-//  4. elimination  factor and sweep of every panel: ascending on one thread, subtree by
+//  4. elimination  factor and update, panel by panel: ascending on one thread, subtree by
 //                  subtree on several; idle threads take pieces of large panels
 //                  (schedule.hpp)
 //  5. results      row counts while panels are factored; digests and sorted rows outside the run
@@ -16,9 +16,9 @@
 //
 // Invariant: bit c of masks[J][z].upper (lower), f = F_J[z], is U(b + c, f) (L(f, b + c)); only
 // bits with b + c < f are ever set. Before factor(J) the masks hold bits of A and of updates, all
-// of them entries of L + U; after sweep(J) they hold all entries. Bits are never cleared. Encoding:
-// 16 bytes of masks per position, 16 bytes per block of a list (members, panel, position of the
-// first member).
+// of them entries of L + U; after factor_boundary_and_update(J) they hold all entries. Bits are
+// never cleared. Encoding: 16 bytes of masks per position, 16 bytes per block of a list (members,
+// panel, position of the first member).
 //
 // Cost, with P positions in B blocks: O(nnz log n) for 1; O(P + B + nnz) words for 3 and 5; in 4
 // one closure of two words per position (usually 1 to 3 rounds) and about one OR of two words per
@@ -68,8 +68,8 @@ int threads_for(offset_t work, work_of_threads of, int threads, bool started = f
   return static_cast<int>(std::clamp<offset_t>(work / of.of_one, 1, threads));
 }
 
-// Factors panels and sweeps their boundaries, on one thread or several. Idle threads search and
-// sweep pieces (consecutive blocks) of large panels above the small subtrees.
+// Factors panels and updates their ancestors, on one thread or several. Idle threads take pieces
+// (consecutive blocks) of large panels above the small subtrees.
 class panel_workers {
  public:
   panel_workers(const ordered_graph& g, panel_set& s, row_counter& counter, int threads)
@@ -109,7 +109,7 @@ class panel_workers {
     std::size_t first = 0;
     std::size_t blocks = 0;
     std::uint32_t pieces = 1;
-    update_piece* found = nullptr;  // where the search of each piece goes; null: sweep
+    update_piece* found = nullptr;  // where the updates of each piece go; null: factor and update
   };
 
   void take(int thread, const job& of, std::uint32_t k) {
@@ -117,10 +117,10 @@ class panel_workers {
     const std::size_t from = of.first + blocks * k / of.pieces;
     const std::size_t to = of.first + blocks * (k + 1) / of.pieces;
     if (of.found != nullptr) {
-      of_[at(thread)].search(*of.factored, from, to, of.found[k]);
+      of_[at(thread)].find_updates_of_piece(*of.factored, from, to, of.found[k]);
       return;
     }
-    of_[at(thread)].sweep(*of.factored, from, to, of.task.own);
+    of_[at(thread)].factor_boundary_and_update(*of.factored, from, to, of.task.own);
     counter_->count(thread, of.task, from, to, of.pieces > 1);
   }
 
@@ -145,7 +145,7 @@ class panel_workers {
     const index_t positions = s_->length(f.panel) - blocks[f.complete].base;
     const std::uint32_t pieces = share(thread, rest, positions);
     if (pieces == 1) {
-      of_[at(thread)].search();
+      of_[at(thread)].find_remaining_updates();
     } else {
       of_[at(thread)].join_pieces(std::span(found).first(pieces));
     }

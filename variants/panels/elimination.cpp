@@ -75,12 +75,12 @@ const factored_panel& panel_eliminator::factor(index_t j, index_t limit) {
   // A shorter boundary does not repay closing the diagonal block.
   f_.closed = symmetric_ || boundary >= w / 4;
   if (symmetric_) {
-    factor_symmetric_block(s_->begin[at(j)], masks_of(j), w);
+    factor_symmetric_diagonal(s_->begin[at(j)], masks_of(j), w);
     // q(J), the first vertex of the boundary, takes all rows; no other target takes any.
     if (boundary > 0) f_.found.updates.push_back({.block = 1, .first = 0, .count = 0});
     return f_;
   }
-  const mask_t unpruned = factor_block(masks_of(j), w);
+  const mask_t unpruned = factor_diagonal(masks_of(j), w);
   if (boundary == 0) return f_;
   if (f_.closed) {
     close_ascending(f_.u_reach, w);
@@ -88,10 +88,10 @@ const factored_panel& panel_eliminator::factor(index_t j, index_t limit) {
   }
   f_.unpruned = unpruned;
   if (limit >= s_->length(j)) {
-    search();
+    find_remaining_updates();
   } else {
     const auto end = std::ranges::lower_bound(blocks, limit, {}, &list_block::base);
-    f_.complete = search(f_, 1, at(end - blocks.begin()), f_.unpruned, f_.found);
+    f_.complete = find_updates(f_, 1, at(end - blocks.begin()), f_.unpruned, f_.found);
   }
   return f_;
 }
@@ -99,7 +99,7 @@ const factored_panel& panel_eliminator::factor(index_t j, index_t limit) {
 // Eliminates the diagonal block. Returns the rows k that no s in the panel prunes: L(s, k) == 0 or
 // U(k, s) == 0 for all s.
 GSOFA_FOR_PROCESSORS
-mask_t panel_eliminator::factor_block(mask_pair* masks, int w) noexcept {
+mask_t panel_eliminator::factor_diagonal(mask_pair* masks, int w) noexcept {
   bit_matrix block = rows_of_upper(masks, w);
   for (int z = 0; z < w; ++z) block[z] |= masks[z].lower;
   eliminate(block, w);
@@ -119,7 +119,7 @@ mask_t panel_eliminator::factor_block(mask_pair* masks, int w) noexcept {
 // Row z of L consists of the vertices on the paths up the tree to z from the vertices that A or a
 // descendant's update has set (Liu 1990, row subtrees).
 GSOFA_FOR_PROCESSORS
-void panel_eliminator::factor_symmetric_block(index_t begin, mask_pair* masks, int w) noexcept {
+void panel_eliminator::factor_symmetric_diagonal(index_t begin, mask_pair* masks, int w) noexcept {
   for (int k = w - 1; k >= 0; --k) {
     const index_t parent = parent_[at(begin + k)] - begin;
     const bool inside = parent >= 0 && parent < w;
@@ -205,30 +205,30 @@ mask_t panel_eliminator::find_routes(const factored_panel& f, const list_block& 
 
 // Closes blocks and finds their updates as long as any row is unpruned. Returns the first block
 // that it has not looked at.
-std::size_t panel_eliminator::search(const factored_panel& f, std::size_t from, std::size_t to,
-                                     mask_t& unpruned, update_list& found) {
+std::size_t panel_eliminator::find_updates(const factored_panel& f, std::size_t from,
+                                           std::size_t to, mask_t& unpruned, update_list& found) {
   const auto blocks = s_->blocks[at(f.panel)];
   std::size_t b = from;
   for (; b < to && unpruned != 0; ++b) {
-    close(f, blocks[b]);
+    factor_boundary(f, blocks[b]);
     unpruned = find_routes(f, blocks[b], unpruned);
     if (!routes_.empty()) found.add(b, routes_);
   }
   return b;
 }
 
-void panel_eliminator::search() {
+void panel_eliminator::find_remaining_updates() {
   const std::size_t blocks = s_->blocks[at(f_.panel)].size();
-  f_.complete = search(f_, f_.complete, blocks, f_.unpruned, f_.found);
+  f_.complete = find_updates(f_, f_.complete, blocks, f_.unpruned, f_.found);
 }
 
-void panel_eliminator::search(const factored_panel& f, std::size_t from, std::size_t to,
-                              update_piece& out) {
+void panel_eliminator::find_updates_of_piece(const factored_panel& f, std::size_t from,
+                                             std::size_t to, update_piece& out) {
   out.found.clear();
   out.unpruned = f.unpruned;
   const auto blocks = s_->blocks[at(f.panel)];
-  for (std::size_t b = search(f, from, to, out.unpruned, out.found); b < to; ++b) {
-    close(f, blocks[b]);
+  for (std::size_t b = find_updates(f, from, to, out.unpruned, out.found); b < to; ++b) {
+    factor_boundary(f, blocks[b]);
   }
 }
 
@@ -244,8 +244,10 @@ void panel_eliminator::join_pieces(std::span<const update_piece> pieces) {
   f_.complete = s_->blocks[at(f_.panel)].size();
 }
 
+// The masks of a column block become the closures of their members.
 GSOFA_FOR_PROCESSORS
-void panel_eliminator::close(const factored_panel& f, const list_block& b) const noexcept {
+void panel_eliminator::factor_boundary(const factored_panel& f,
+                                       const list_block& b) const noexcept {
   mask_pair* const begin = masks_of(f.panel) + b.base;
   mask_pair* const end = begin + count(b.members);
   if (symmetric_) {
@@ -263,7 +265,8 @@ void panel_eliminator::close(const factored_panel& f, const list_block& b) const
 
 // Updates the targets at the targets' own positions f: U(t, f) and L(f, t) with t < f only.
 template <bool Shared>
-void panel_eliminator::update_targets(const factored_panel& f, const update_list::update& u) const {
+void panel_eliminator::update_among_targets(const factored_panel& f,
+                                            const update_list::update& u) const {
   const list_block& b = s_->blocks[at(f.panel)][u.block];
   const mask_pair* next = masks_of(f.panel) + b.base;
   mask_pair* const out = masks_of(b.panel);
@@ -368,8 +371,8 @@ void panel_eliminator::count_work(const factored_panel& f, const update_list::up
   }
 }
 
-void panel_eliminator::sweep(const factored_panel& f, std::size_t from, std::size_t to,
-                             index_t own) {
+void panel_eliminator::factor_boundary_and_update(const factored_panel& f, std::size_t from,
+                                                  std::size_t to, index_t own) {
   const auto blocks = s_->blocks[at(f.panel)];
   from = std::max<std::size_t>(from, 1);
   if (from >= to) return;
@@ -380,27 +383,27 @@ void panel_eliminator::sweep(const factored_panel& f, std::size_t from, std::siz
     const index_t first = blocks[std::max(from, block)].panel;
     there_[k] = &*std::ranges::lower_bound(list, first, {}, &list_block::panel);
   }
-  sweep_blocks(f, from, to, own);
+  for (std::size_t b = from; b < to; ++b) {
+    if (b >= f.complete) factor_boundary(f, blocks[b]);
+    update_targets(f, b, own);
+  }
 }
 
-// Before: there_[k] is a block in the list of update k's target panel, not after the block of the
-// same panel as the first block to take.
+// Updates all targets by block b, whose boundary is factored. Before: there_[k] is a block in the
+// list of update k's target panel, not after the block of the same panel as block b.
 GSOFA_FOR_PROCESSORS
-void panel_eliminator::sweep_blocks(const factored_panel& f, std::size_t from, std::size_t to,
-                                    index_t own) noexcept {
+void panel_eliminator::update_targets(const factored_panel& f, std::size_t b,
+                                      index_t own) noexcept {
   const auto blocks = s_->blocks[at(f.panel)];
-  for (std::size_t b = from; b < to; ++b) {
-    if (b >= f.complete) close(f, blocks[b]);
-    for (std::size_t k = 0; k < f.found.updates.size() && f.found.updates[k].block <= b; ++k) {
-      const update_list::update& u = f.found.updates[k];
-      const bool shared = blocks[u.block].panel > own;
-      if (b == u.block) {
-        shared ? update_targets<true>(f, u) : update_targets<false>(f, u);
-      } else {
-        shared ? update_block<true>(f, u, b, there_[k]) : update_block<false>(f, u, b, there_[k]);
-      }
-      if constexpr (detail::counting) count_work(f, u, b);
+  for (std::size_t k = 0; k < f.found.updates.size() && f.found.updates[k].block <= b; ++k) {
+    const update_list::update& u = f.found.updates[k];
+    const bool shared = blocks[u.block].panel > own;
+    if (b == u.block) {
+      shared ? update_among_targets<true>(f, u) : update_among_targets<false>(f, u);
+    } else {
+      shared ? update_block<true>(f, u, b, there_[k]) : update_block<false>(f, u, b, there_[k]);
     }
+    if constexpr (detail::counting) count_work(f, u, b);
   }
 }
 

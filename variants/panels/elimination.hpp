@@ -30,8 +30,8 @@ struct target_routes {
   [[nodiscard]] bool empty() const { return (upper.active | lower.active) == 0; }
 };
 
-/// Routes as the sweep reads them: a row of U with the targets that take it, and next to it a
-/// column of L with its targets; either may be missing.
+/// Routes as update_targets() reads them: a row of U with the targets that take it, and next to it
+/// a column of L with its targets; either may be missing.
 struct source_pair {
   mask_couple source;   ///< one bit each, or none
   mask_couple targets;  ///< the targets that take it
@@ -97,35 +97,36 @@ class alignas(64) panel_eliminator {
   explicit panel_eliminator(panel_set& s, std::span<const index_t> parent = {})
       : s_(&s), parent_(parent), symmetric_(!parent.empty()) {}
 
-  /// Factors the diagonal block of panel j, and closes and searches the blocks before the first one
-  /// that begins at position `limit` or later. Before: all panels below j have updated it. The
-  /// result is valid until the next call.
+  /// Factors the diagonal block of panel j, and the boundary's blocks before the first one that
+  /// begins at position `limit` or later, and finds the updates of these blocks. Before: all panels
+  /// below j have updated it. The result is valid until the next call.
   const factored_panel& factor(index_t j, index_t limit = max_index);
-  /// Finds the other updates of the panel that was factored last.
-  void search();
+  /// Finds the updates of the panel that was factored last that factor() has not found.
+  void find_remaining_updates();
   /// Finds the updates of the blocks from .. to - 1 of a factored panel, which may be another
-  /// thread's, and closes these blocks. Other threads may search other blocks at the same time.
-  void search(const factored_panel& f, std::size_t from, std::size_t to, update_piece& out);
+  /// thread's, and factors these blocks. Other threads may take other blocks at the same time.
+  void find_updates_of_piece(const factored_panel& f, std::size_t from, std::size_t to,
+                             update_piece& out);
   /// Adds the updates of pieces that cover all blocks from f.complete on, in their order, to the
   /// panel that was factored last.
   void join_pieces(std::span<const update_piece> pieces);
-  /// Closes the blocks from .. to - 1 of a factored panel, which may be another thread's, and
-  /// updates its ancestors with them. Other threads may update panels after `own` and sweep other
-  /// blocks at the same time.
-  void sweep(const factored_panel& f, std::size_t from, std::size_t to, index_t own);
+  /// Factors the blocks from .. to - 1 of the boundary of a panel with a factored diagonal block,
+  /// which may be another thread's, and updates the panel's ancestors with them. Other threads may
+  /// update panels after `own` and take other blocks at the same time.
+  void factor_boundary_and_update(const factored_panel& f, std::size_t from, std::size_t to,
+                                  index_t own);
 
   [[nodiscard]] const panel_work& work() const { return work_; }
 
  private:
   [[nodiscard]] mask_pair* masks_of(index_t j) const { return s_->masks[at(j)].data(); }
-  mask_t factor_block(mask_pair* masks, int w) noexcept;
-  void factor_symmetric_block(index_t begin, mask_pair* masks, int w) noexcept;
-  std::size_t search(const factored_panel& f, std::size_t from, std::size_t to, mask_t& unpruned,
-                     update_list& found);
+  mask_t factor_diagonal(mask_pair* masks, int w) noexcept;
+  void factor_symmetric_diagonal(index_t begin, mask_pair* masks, int w) noexcept;
+  std::size_t find_updates(const factored_panel& f, std::size_t from, std::size_t to,
+                           mask_t& unpruned, update_list& found);
   mask_t find_routes(const factored_panel& f, const list_block& b, mask_t unpruned);
-  void close(const factored_panel& f, const list_block& b) const noexcept;
-  void sweep_blocks(const factored_panel& f, std::size_t from, std::size_t to,
-                    index_t own) noexcept;
+  void factor_boundary(const factored_panel& f, const list_block& b) const noexcept;
+  void update_targets(const factored_panel& f, std::size_t b, index_t own) noexcept;
   template <bool Shared>
   void update_block(const factored_panel& f, const update_list::update& u, std::size_t block,
                     const list_block*& there) const;
@@ -136,7 +137,7 @@ class alignas(64) panel_eliminator {
   void for_each_place(const factored_panel& f, const update_list::update& u, std::size_t block,
                       const list_block*& there, const Update& update) const;
   template <bool Shared>
-  void update_targets(const factored_panel& f, const update_list::update& u) const;
+  void update_among_targets(const factored_panel& f, const update_list::update& u) const;
   void count_work(const factored_panel& f, const update_list::update& u, std::size_t block);
 
   panel_set* s_;

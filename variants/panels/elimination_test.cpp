@@ -28,13 +28,14 @@ const panels::factored_panel& factor_in_parts(const panels::panel_set& s,
   const std::size_t blocks = s.blocks[at(j)].size();
   if (f.complete == blocks || f.unpruned == 0) return f;
   if (j % 3 == 1) {
-    by.search();
+    by.find_remaining_updates();
     return f;
   }
   std::array<panels::update_piece, 3> pieces;
   const std::size_t left = blocks - f.complete;
   for (const std::size_t k : {std::size_t{2}, std::size_t{0}, std::size_t{1}}) {
-    by.search(f, f.complete + left * k / 3, f.complete + left * (k + 1) / 3, pieces[k]);
+    by.find_updates_of_piece(f, f.complete + left * k / 3, f.complete + left * (k + 1) / 3,
+                             pieces[k]);
   }
   by.join_pieces(pieces);
   return f;
@@ -68,7 +69,7 @@ struct factored {
       const std::size_t middle = at(task.panel) % (blocks + 1);
       for (const auto& [from, to] :
            {std::pair{middle, blocks}, std::pair{std::size_t{0}, middle}}) {
-        mine.sweep(f, from, to, task.own);
+        mine.factor_boundary_and_update(f, from, to, task.own);
         counter.count(t, task, from, to, task.above);
       }
       if (task.above) counter.finish_panel(task.panel, true);
@@ -150,7 +151,8 @@ TEST_CASE("updates that are found in pieces are those of one search") {
       const std::size_t left = blocks - f.complete;
       std::size_t sources = f.found.sources.size();
       for (std::size_t k = 0; k < 5; ++k) {
-        worker.search(f, f.complete + left * k / 5, f.complete + left * (k + 1) / 5, pieces[k]);
+        worker.find_updates_of_piece(f, f.complete + left * k / 5, f.complete + left * (k + 1) / 5,
+                                     pieces[k]);
         sources += pieces[k].found.sources.size();
       }
       worker.join_pieces(pieces);
@@ -171,7 +173,7 @@ TEST_CASE("updates that are found in pieces are those of one search") {
         CHECK(f.found.sources[r].targets[side] == expected.sources[r].targets[side]);
       }
     }
-    worker.sweep(f, 0, blocks, s.panels() - 1);
+    worker.factor_boundary_and_update(f, 0, blocks, s.panels() - 1);
   }
   CHECK(pruned > 10);
 }
@@ -198,7 +200,7 @@ TEST_CASE("few entries are updated twice: pruned and covered rows stay behind") 
   for (std::size_t j = 1; j < 8; ++j) std::ranges::fill(s.masks[j], panels::mask_pair{0, 0});
   for (index_t j = 0; j < 8; ++j) {
     const panels::factored_panel& f = worker.factor(j);
-    worker.sweep(f, 0, s.blocks[at(j)].size(), s.panels() - 1);
+    worker.factor_boundary_and_update(f, 0, s.blocks[at(j)].size(), s.panels() - 1);
     // the first target after the panel takes the row and the column over; later ones get nothing
     if (j + 1 < 8) {
       CHECK(s.masks[at(j) + 1][1].upper == 1);

@@ -83,7 +83,7 @@ inline void eliminate_on_host(const ordered_graph& g, panel_set& s) {
   panel_eliminator worker(
       s, g.symmetric() ? std::span<const index_t>(g.parent) : std::span<const index_t>());
   for (index_t j = 0; j < s.panels(); ++j) {
-    worker.sweep(worker.factor(j), 0, s.blocks[at(j)].size(), s.panels() - 1);
+    worker.factor_boundary_and_update(worker.factor(j), 0, s.blocks[at(j)].size(), s.panels() - 1);
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "common/random.hpp"
 #include "variants/panels/bits.hpp"
-#include "variants/panels/eliminate/diagonal.cuh"
+#include "variants/panels/eliminate/pairs.cuh"
 
 using namespace gsofa;
 namespace device = gsofa::panels::elimination;

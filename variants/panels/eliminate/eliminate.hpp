@@ -41,7 +41,8 @@ class panel_elimination {
  private:
   [[nodiscard]] elimination::panel_schedule schedule_of(const elimination_input& input,
                                                         panel_range wave, bool shares);
-  void launch_wave(elimination::elimination_view& e, const elimination_input& input, bool shares);
+  void launch_wave(elimination::elimination_view& view, const elimination_input& input,
+                   bool shares);
   [[nodiscard]] bool may_hand_over(index_t longest) const;
   [[nodiscard]] unsigned long long most_far_work(index_t panels) const;
 

@@ -92,27 +92,29 @@ struct panel_case {
 // The routes to each target panel, as the kernels find them with blocks of so many warps.
 std::vector<target_routes> found_routes(panel_case& a, unsigned warps) {
   std::vector<target_routes> out(a.column_block_panel.size());
-  elimination_view e{};
-  e.p = a.view();
+  elimination_view view{};
+  view.panels = a.view();
   const panel_place place{0, 0, static_cast<offset_t>(out.size()), a.w,
                           static_cast<index_t>(a.masks.size())};
-  simt::emulator::run_grid(1, warps * 32, state_bytes(static_cast<int>(warps)), false, [&] {
-    worker_state& s = *simt::shared_memory<worker_state>();
-    const current_panel c = current_panel_of<tier::block>(e, 0, place, s);
-    if (c.leads) {
-      c.block = a.block;
-      c.head.single_child_steps = 0;
-      for (offset_t& above : c.head.above_begin) above = -1;
+  using memory = worker_memory<tier::block>;
+  simt::emulator::run_grid(1, warps * 32, sizeof(memory), false, [&] {
+    const current_panel panel =
+        current_panel_of<tier::block>(view, 0, place, *simt::shared_memory<memory>());
+    if (panel.leads) {
+      panel.diagonal = a.block;
+      panel.head.single_child_steps = 0;
+      for (offset_t& above : panel.head.above_begin) above = -1;
     }
     simt::sync_block();
-    std::uint64_t unpruned = unpruned_inside(c.block, a.w);
+    std::uint64_t unpruned = unpruned_inside(panel.diagonal, a.w);
     for (offset_t round = 0; round < place.column_block_end; round += warps) {
-      const lane_masks m = load_targets<tier::block>(c, round);
-      find_routes<tier::block>(c, m, round, unpruned);
-      const std::uint32_t active = active_routes<tier::block>(c);
-      for (unsigned k = 0; c.leads && k < warps; ++k) {
+      const column_block_head target = target_of_warp<tier::block>(panel, round);
+      const lane_masks m = load_targets(panel, target);
+      set_target<tier::block>(panel, target);
+      const std::uint32_t active = find_routes<tier::block>(panel, m, round, unpruned);
+      for (unsigned k = 0; panel.leads && k < warps; ++k) {
         if ((active >> k & 1U) != 0) {
-          out.at(static_cast<std::size_t>(round) + k) = s.routes()[k];
+          out.at(static_cast<std::size_t>(round) + k) = panel.routes[k];
         }
       }
       simt::sync_block();

@@ -18,13 +18,17 @@
 #include <algorithm>
 
 #include "variants/panels/eliminate/eliminate.hpp"
-#include "variants/panels/eliminate/panel.cuh"
+#include "variants/panels/eliminate/tasks.cuh"
 
 namespace gsofa::panels {
 
 using namespace elimination;
 
 namespace {
+
+constexpr std::size_t bytes_of_warps = warp_threads / 32 * sizeof(worker_memory<tier::warp>);
+constexpr std::size_t bytes_of_block = sizeof(worker_memory<tier::block>);
+constexpr std::size_t bytes_of_sharing_block = sizeof(worker_memory<tier::sharing_block>);
 
 /// Eliminates panel j and then each panel above it whose last child this worker has finished, up to
 /// the first panel that is left to the next launch or wave.
@@ -37,117 +41,115 @@ namespace {
 /// panel's wave, the panel is the first of the wave. The wave begins with this panel and the
 /// leaves.
 template <tier Tier>
-GSOFA_DEVICE void follow(const elimination_view& e, index_t j, worker_state& s) {
+GSOFA_DEVICE void follow(const elimination_view& view, index_t j, worker_memory<Tier>& memory) {
   using team = worker<Tier>;
   const bool leads = team::wide_rank() == 0;
-  panel_place place = place_of(e.p, j);
+  panel_place place = place_of(view.panels, j);
   for (bool stays = true;;) {
-    if (place.length > e.schedule.most || !stays) {
-      if (leads) e.schedule.leave(j);
+    if (place.length > view.schedule.most || !stays) {
+      if (leads) view.schedule.leave(j);
       return;
     }
     if constexpr (detail::counting) {
-      if (leads && !team::is_warp) simt::atomic_add(e.counters + count_block_panels, 1ULL);
+      if (leads && !team::is_warp) simt::atomic_add(view.counters + count_block_panels, 1ULL);
     }
-    const outcome last = factor_and_update<Tier>(current_panel_of<Tier>(e, j, place, s));
+    const outcome last = factor_and_update<Tier>(current_panel_of<Tier>(view, j, place, memory));
     stays = last.stays;
     j = last.parent.panel;
     if (j < 0) return;
     if (last.parent.children > 1 || last.helped) {
-      j = decided<Tier>(decisions_of<Tier>(e, s).panel,
-                        [&] { return e.schedule.done(j, last.parent.children) ? j : -1; });
+      j = decided<Tier>(decisions_of<Tier>(view, memory.state).panel,
+                        [&] { return view.schedule.done(j, last.parent.children) ? j : -1; });
     }
-    if (j < 0 || j >= e.schedule.wave.end) return;
+    if (j < 0 || j >= view.schedule.wave.end) return;
     place = last.parent.place;
   }
 }
 
 /// Launch 1: a warp takes each panel without children in the wave and follows the path up from it.
 /// The threads also set the counters of later launches to zero.
-GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view e) {
+GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view view) {
   simt::after_earlier_launches();
   for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < e.zero_count; k += offset_t{simt::grid_size()} * simt::block_size()) {
-    e.zeros[k] = 0;
+       k < view.zero_count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+    view.zeros[k] = 0;
   }
-  worker_state& s = *reinterpret_cast<worker_state*>(simt::shared_memory<unsigned char>() +
-                                                     simt::thread_index() / 32 * state_bytes(1));
-  if (lane_index() == 0) s.excess = 0;
+  worker_memory<tier::warp>& memory =
+      simt::shared_memory<worker_memory<tier::warp>>()[simt::thread_index() / 32];
+  if (lane_index() == 0) memory.state.excess = 0;
   for (;;) {
-    const index_t j = simt::shuffle(lane_index() == 0 ? e.schedule.next_leaf() : -1, 0);
+    const index_t j = simt::shuffle(lane_index() == 0 ? view.schedule.next_leaf() : -1, 0);
     if (j < 0) break;
-    follow<tier::warp>(e, j, s);
+    follow<tier::warp>(view, j, memory);
     simt::sync_warp();
   }
-  if (lane_index() == 0) e.schedule.add_excess(s.excess);
+  if (lane_index() == 0) view.schedule.add_excess(memory.state.excess);
 }
 
 /// Takes listed panels, by workers that do not hand over, until the list is empty or the update
 /// rounds of all such workers have cost too much.
 template <tier Tier>
-GSOFA_DEVICE void take_listed(const elimination_view& e, worker_state& s) {
+GSOFA_DEVICE void take_listed(const elimination_view& view, worker_memory<Tier>& memory) {
   using team = worker<Tier>;
   for (;;) {
-    const index_t j =
-        decided<Tier>(decisions_of<Tier>(e, s).panel, [&] { return e.schedule.next_listed(); });
+    const index_t j = decided<Tier>(decisions_of<Tier>(view, memory.state).panel,
+                                    [&] { return view.schedule.next_listed(); });
     team::sync_wide();
     if (j < 0) return;
-    follow<Tier>(e, j, s);
+    follow<Tier>(view, j, memory);
     team::sync_wide();
   }
 }
 
 /// Takes listed panels and tasks, by workers that hand over, until nothing is left to do.
 template <tier Tier>
-GSOFA_DEVICE void take_panels_and_tasks(const elimination_view& e, worker_state& s) {
+GSOFA_DEVICE void take_panels_and_tasks(const elimination_view& view, worker_memory<Tier>& memory) {
   using team = worker<Tier>;
-  decisions& told = decisions_of<Tier>(e, s);
+  decisions& told = decisions_of<Tier>(view, memory.state);
   for (;;) {
     const index_t panel = decided<Tier>(told.panel, [&] {
-      const work_item next = e.schedule.next();
+      const work_item next = view.schedule.next();
       told.task = next.task;
       return next.panel;
     });
     const work_item next{panel, simt::load_shared_state(&told.task)};
     team::sync_wide();
     if (next.panel < 0) return;
-    const index_t j = next.task < 0 ? next.panel : do_task<Tier>(e, next, s);
+    const index_t j = next.task < 0 ? next.panel : do_task<Tier>(view, next, memory);
     // A target of a later wave begins that wave: all of its children are done.
-    if (j >= 0 && j < e.schedule.wave.end) follow<Tier>(e, j, s);
-    if (team::wide_rank() == 0) e.schedule.close();
+    if (j >= 0 && j < view.schedule.wave.end) follow<Tier>(view, j, memory);
+    if (team::wide_rank() == 0) view.schedule.close();
     team::sync_wide();
   }
 }
 
 /// Launch 2: a block takes each listed panel and follows the path up from it.
-GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view e) {
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void block_panels_kernel(elimination_view view) {
   simt::after_earlier_launches();
-  worker_state& s = *simt::shared_memory<worker_state>();
-  take_listed<tier::block>(e, s);
+  take_listed<tier::block>(view, *simt::shared_memory<worker_memory<tier::block>>());
 }
 
 /// Launch 3: blocks that hand over take the panels and tasks, if launch 2 has left panels to them.
-GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_blocks_kernel(elimination_view e) {
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_blocks_kernel(elimination_view view) {
   simt::after_earlier_launches();
-  if (!e.schedule.is_shared()) return;
-  worker_state& s = *simt::shared_memory<worker_state>();
-  take_panels_and_tasks<tier::sharing_block>(e, s);
+  if (!view.schedule.is_shared()) return;
+  take_panels_and_tasks<tier::sharing_block>(
+      view, *simt::shared_memory<worker_memory<tier::sharing_block>>());
 }
 
 /// Launch 4: a cluster takes each panel that blocks have listed and follows the path up from it.
-GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view e) {
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void cluster_panels_kernel(elimination_view view) {
   simt::after_earlier_launches();
-  worker_state& s = *simt::shared_memory<worker_state>();
-  take_listed<tier::cluster>(e, s);
+  take_listed<tier::cluster>(view, *simt::shared_memory<worker_memory<tier::cluster>>());
 }
 
 /// Launch 5: clusters that hand over take the panels and tasks, if launch 4 has left panels to
 /// them.
-GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_clusters_kernel(elimination_view e) {
+GSOFA_BOUNDED_KERNEL(most_warps * 32) void sharing_clusters_kernel(elimination_view view) {
   simt::after_earlier_launches();
-  if (!e.schedule.is_shared()) return;
-  worker_state& s = *simt::shared_memory<worker_state>();
-  take_panels_and_tasks<tier::sharing_cluster>(e, s);
+  if (!view.schedule.is_shared()) return;
+  take_panels_and_tasks<tier::sharing_cluster>(
+      view, *simt::shared_memory<worker_memory<tier::sharing_cluster>>());
 }
 
 }  // namespace
@@ -159,19 +161,18 @@ void panel_elimination::prepare(index_t n, const elimination_settings& settings,
   counters_ = {budget, "control", elimination_counters};
   const int threads = settings_.warps_per_block * 32;
   const int cluster = settings_.blocks_per_cluster;
-  const std::size_t bytes = state_bytes(settings_.warps_per_block);
-  const std::size_t sharing_bytes = state_bytes(settings_.warps_per_block, true);
-  allow_shared(sharing_blocks_kernel, sharing_bytes);
-  allow_shared(sharing_clusters_kernel, sharing_bytes);
-  warp_blocks_ = std::max(
-      1, resident_blocks(warp_panels_kernel, warp_threads, warp_threads / 32 * state_bytes(1)));
-  block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes));
-  sharing_blocks_ = std::max(1, resident_blocks(sharing_blocks_kernel, threads, sharing_bytes));
+  allow_shared(sharing_blocks_kernel, bytes_of_sharing_block);
+  allow_shared(sharing_clusters_kernel, bytes_of_sharing_block);
+  warp_blocks_ = std::max(1, resident_blocks(warp_panels_kernel, warp_threads, bytes_of_warps));
+  block_blocks_ = std::max(1, resident_blocks(block_panels_kernel, threads, bytes_of_block));
+  sharing_blocks_ =
+      std::max(1, resident_blocks(sharing_blocks_kernel, threads, bytes_of_sharing_block));
   clusters_ =
       cluster <= 1
           ? 0
-          : std::min(resident_clusters(cluster_panels_kernel, cluster, threads, bytes),
-                     resident_clusters(sharing_clusters_kernel, cluster, threads, sharing_bytes));
+          : std::min(resident_clusters(cluster_panels_kernel, cluster, threads, bytes_of_block),
+                     resident_clusters(sharing_clusters_kernel, cluster, threads,
+                                       bytes_of_sharing_block));
   // One state for each cluster of launches 4 and 5.
   cluster_states_ = {budget, "control",
                      2 * static_cast<offset_t>(sizeof(cluster_state) / 8) * clusters_};
@@ -218,23 +219,21 @@ void panel_elimination::run(const elimination_input& input, panel_range wave) {
     fill_bytes(counters_.data(), 0, elimination_counters);
   }
   const bool shares = may_hand_over(input.longest);
-  elimination_view e{};
-  e.p = input.panels;
-  e.schedule = schedule_of(input, wave, shares);
-  e.counters = counters_.data();
-  e.zeros = task_words_.data();
-  e.zero_count = sharing_words + (shares ? offset_t{task_room_} + e.p.panels : 0);
-  launch_wave(e, input, shares);
+  elimination_view view{};
+  view.panels = input.panels;
+  view.schedule = schedule_of(input, wave, shares);
+  view.counters = counters_.data();
+  view.zeros = task_words_.data();
+  view.zero_count = sharing_words + (shares ? offset_t{task_room_} + view.panels.panels : 0);
+  launch_wave(view, input, shares);
 }
 
-void panel_elimination::launch_wave(elimination_view& e, const elimination_input& input,
+void panel_elimination::launch_wave(elimination_view& view, const elimination_input& input,
                                     bool shares) {
-  panel_schedule& s = e.schedule;
+  panel_schedule& s = view.schedule;
   elimination_control& control = *reinterpret_cast<elimination_control*>(input.control);
   sharing_control& sharing = *reinterpret_cast<sharing_control*>(task_words_.data());
   const int threads = settings_.warps_per_block * 32;
-  const std::size_t bytes = state_bytes(settings_.warps_per_block);
-  const std::size_t sharing_bytes = state_bytes(settings_.warps_per_block, true);
   // No launch reads list k when list k + 3 is written.
   const auto source = [&](int list) -> panel_source {
     return {lists_[list % 3].data(), &control.count[list], &control.ticket[list]};
@@ -260,33 +259,37 @@ void panel_elimination::launch_wave(elimination_view& e, const elimination_input
   const bool by_blocks = s.wave.end - s.wave.begin <= settings_.few_panels * multiprocessors();
   s.most = by_blocks ? 0 : settings_.warp_positions;
   leave_on(0);
-  launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads,
-                     warp_threads / 32 * state_bytes(1), e);
+  launch_overlapping(warp_panels_kernel, warp_blocks_, warp_threads, bytes_of_warps, view);
   if (input.longest <= s.most) return;
 
   s.most = clusters_ > 0 ? settings_.cluster_positions : max_index;
-  e.most_near_steps = settings_.near_steps_of_blocks;
+  view.most_near_steps = settings_.near_steps_of_blocks;
   launch_tier(
-      0, [&] { launch_overlapping(block_panels_kernel, block_blocks_, threads, bytes, e); },
+      0,
       [&] {
-        launch_overlapping(sharing_blocks_kernel, sharing_blocks_, threads, sharing_bytes, e);
+        launch_overlapping(block_panels_kernel, block_blocks_, threads, bytes_of_block, view);
+      },
+      [&] {
+        launch_overlapping(sharing_blocks_kernel, sharing_blocks_, threads, bytes_of_sharing_block,
+                           view);
       });
   if (input.longest <= s.most) return;
 
   s.most = max_index;
-  e.most_near_steps = settings_.near_steps_of_clusters;
+  view.most_near_steps = settings_.near_steps_of_clusters;
   const int cluster = settings_.blocks_per_cluster;
   auto* const states = reinterpret_cast<cluster_state*>(cluster_states_.data());
   fill_bytes(states, 0, 2 * offset_t{clusters_});
   launch_tier(
       1,
       [&] {
-        e.clusters = states;
-        launch_clusters(cluster_panels_kernel, clusters_, cluster, threads, bytes, e);
+        view.clusters = states;
+        launch_clusters(cluster_panels_kernel, clusters_, cluster, threads, bytes_of_block, view);
       },
       [&] {
-        e.clusters = states + clusters_;
-        launch_clusters(sharing_clusters_kernel, clusters_, cluster, threads, sharing_bytes, e);
+        view.clusters = states + clusters_;
+        launch_clusters(sharing_clusters_kernel, clusters_, cluster, threads,
+                        bytes_of_sharing_block, view);
       });
 }
 

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "common/random.hpp"
-#include "variants/panels/eliminate/route.cuh"
+#include "variants/panels/eliminate/find_routes.cuh"
 
 using namespace gsofa;
 using namespace gsofa::panels;
