@@ -244,7 +244,6 @@ class CommittedRecords(unittest.TestCase):
     def test_one_gpu(self):
         for session in sorted(RECORDS.glob("*/records.jsonl")):
             with self.subTest(session=session.parent.name):
-                self.draw("gpu_single_times", session)
                 self.draw("gpu_single_phases", session)
 
     def test_scaling(self):
@@ -252,11 +251,6 @@ class CommittedRecords(unittest.TestCase):
             with self.subTest(session=session.parent.name):
                 self.draw("scaling_measured", session)
                 self.draw("scaling_choices", session)
-
-    def test_panels(self):
-        for session in sorted(RECORDS.glob("*/panels.jsonl")):
-            with self.subTest(session=session.parent.name):
-                self.draw("panels", session)
 
     def test_headline_is_that_of_the_committed_records(self):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
