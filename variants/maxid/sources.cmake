@@ -4,6 +4,11 @@ gsofa_roles(
     distributed/engine.cpp
     distributed/schedule.cpp
   TOGETHER
+    distributed/checkpoint.cpp
+    distributed/driver.cpp
+    distributed/engine.cpp
+    distributed/schedule.cpp
+    mpi_maxid_cpu.cpp
     gpu_maxid.cu
     maxid_search.cu
     mpi_maxid.cu)
