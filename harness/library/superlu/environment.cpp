@@ -13,7 +13,7 @@ namespace gsofa::superlu {
 
 namespace {
 
-// Fewer entries are searched before other threads, or the sockets of a node, would have begun.
+// Fewer entries are searched before other threads, or other processes, would have begun.
 bool are_few(std::int64_t entries) { return entries < 100'000; }
 
 int threads_of_setting() { return std::atoi(setting("GSOFA_SUPERLU_THREADS")); }
@@ -72,14 +72,9 @@ std::string job() {
   return "p" + std::to_string(getppid());
 }
 
-wait_limits limits_of_waiting() {
-  wait_limits limits;
+std::chrono::seconds limit_of_waiting() {
   const int given = std::atoi(setting("GSOFA_SUPERLU_WAIT"));
-  if (given > 0) {
-    limits.silence = std::chrono::seconds(given);
-    limits.total = 60 * limits.silence;
-  }
-  return limits;
+  return std::chrono::seconds(given > 0 ? given : 600);
 }
 
 bool shares(std::int64_t entries) {

@@ -5,6 +5,7 @@
 
 #include <sched.h>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +35,8 @@ job_size size_of_job();
 /// Distinguishes the jobs of a user on a node.
 std::string job();
 
-/// $GSOFA_SUPERLU_WAIT: seconds without a sign of life of the process that finds.
-wait_limits limits_of_waiting();
+/// $GSOFA_SUPERLU_WAIT: how long a process waits for the process that finds.
+std::chrono::seconds limit_of_waiting();
 /// $GSOFA_SUPERLU_SHARE: whether the processes of a node find one result of a matrix together.
 bool shares(std::int64_t entries);
 /// How long the process that finds waits for what the others lend, once one of them has come: a

@@ -145,7 +145,7 @@ std::shared_ptr<const column_order> found_order(const SuperMatrix& a, const choi
   const lent_processors lent(helpers);
   const int threads = threads_for(entries_of(a), lent.threads());
   pattern_order found = ordered(a, c, threads);
-  std::string how = found.method.substr(0, 100) + ", threads " + std::to_string(threads);
+  std::string how = found.method + ", threads " + std::to_string(threads);
   if (!helpers.empty()) how += ", for " + std::to_string(1 + helpers.size()) + " processes";
   return std::make_shared<const column_order>(
       column_order{key, std::move(found.permutation), std::move(how)});
@@ -168,9 +168,14 @@ class node_order {
     if (others == 0 || !shares(entries_of(a))) return {found_order(a, c, key, {}), ""};
     const std::string name =
         "gsofa.order." + std::to_string(geteuid()) + "." + std::to_string(key) + "." + job();
-    auto share = std::make_unique<node_share>(name, others, own_processors(), limits_of_waiting());
+    auto share = std::make_unique<node_share>(name, others, own_processors());
+    if (share->is_alone() && may_use_device(a, c)) {
+      throw std::runtime_error(
+          "no shared memory for the order of a device (GSOFA_SUPERLU_SHARE=0 orders on the host)");
+    }
     if (!share->finds()) {
-      auto given = order_of_memory(share->wait(), key, static_cast<std::size_t>(a.ncol));
+      auto given =
+          order_of_memory(share->wait(limit_of_waiting()), key, static_cast<std::size_t>(a.ncol));
       if (!given && may_use_device(a, c)) {
         throw std::runtime_error("the process that orders for this node sent no order");
       }
@@ -179,7 +184,7 @@ class node_order {
     }
     const auto helpers = share->helpers(std::chrono::microseconds(200), patience(entries_of(a)));
     const auto result = found_order(a, c, key, helpers);
-    share->give([result](auto& still_working) { return to_memory(*result, still_working); });
+    give_to(*share, *result);
     share_ = std::move(share);
     return {result, ""};
   }

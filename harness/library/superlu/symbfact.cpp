@@ -163,17 +163,17 @@ class kept_result {
     share_.reset();
     const int others = size_of_job().of_node - 1;
     if (others > 0 && shares(entries_of(q))) {
-      auto share = std::make_unique<node_share>(share_name(q, job()), others, own_processors(),
-                                                limits_of_waiting());
+      auto share = std::make_unique<node_share>(share_name(q, job()), others, own_processors());
       if (share->finds()) {
         auto result =
             found_with(q, share->helpers(std::chrono::microseconds(200), patience(entries_of(q))));
-        share->give([result](auto& still_working) { return result->to_memory(still_working); });
+        result->give_to(*share);
         share_ = std::move(share);
         if (keeps) found_ = result;
         return {result, ""};
       }
-      if (auto given = symbolic_result::of_memory(share->wait()); given && given->answers(q)) {
+      if (auto given = symbolic_result::of_memory(share->wait(limit_of_waiting()));
+          given && given->answers(q)) {
         auto result = std::make_shared<const symbolic_result>(std::move(*given));
         if (keeps) found_ = result;
         return {result, ", by another process"};

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,13 +42,11 @@ class symbolic_result {
  public:
   /// how: at most 200 printable characters that say who found the result
   symbolic_result(const question& q, gsofa::supernodal_factors&& factors, std::string_view how);
-  /// Reads memory that to_memory() made. No value for any other memory: every length and index is
-  /// checked, and a digest of all bytes.
-  static std::optional<symbolic_result> of_memory(const descriptor& memory);
+  /// Reads what give_to() wrote; no value for no bytes.
+  static std::optional<symbolic_result> of_memory(shared_bytes memory);
 
-  /// Sealed memory with the result; empty if memory is short. Calls `still_working` every few
-  /// megabytes.
-  [[nodiscard]] descriptor to_memory(const std::function<void()>& still_working = [] {}) const;
+  /// Gives the result to the processes that wait for it.
+  void give_to(node_share& share) const;
   /// True if this result answers q: compares every entry of the pattern and of the tree.
   [[nodiscard]] bool answers(const question& q) const;
 
@@ -67,7 +64,7 @@ class symbolic_result {
   std::shared_ptr<const void> owner_;
 };
 
-/// Name of the socket at which the processes of a job share the answer of q: equal for equal
+/// Name of the segment in which the processes of a job share the answer of q: equal for equal
 /// questions, made from a few of their entries.
 std::string share_name(const question& q, std::string_view job);
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -157,22 +158,17 @@ inline std::vector<int> numbers(int size) {
   return out;
 }
 
-inline descriptor memory_of(const std::vector<int>& values) {
+inline void give(node_share& share, const std::vector<int>& values) {
   const std::array<std::span<const std::byte>, 1> parts{std::as_bytes(std::span(values))};
-  return sealed_memory(parts);
+  share.give(parts);
 }
 
-inline bool holds(const descriptor& memory, const std::vector<int>& values) {
-  const mapped_memory mapped(memory);
-  const auto bytes = std::as_bytes(std::span(values));
-  return std::ranges::equal(mapped.bytes(), bytes);
-}
-
-// Exit status of a process that waits: given these values, others, or nothing that can be mapped.
-inline int result_of(node_share& share, const std::vector<int>& expected) {
-  const mapped_memory mapped(share.wait());
-  if (mapped.bytes().empty()) return nothing;
-  return std::ranges::equal(mapped.bytes(), std::as_bytes(std::span(expected))) ? given : wrong;
+// Exit status of a process that waits: given these values, others, or nothing.
+inline int result_of(node_share& share, const std::vector<int>& expected,
+                     std::chrono::seconds limit = std::chrono::seconds(600)) {
+  const shared_bytes shared = share.wait(limit);
+  if (shared.bytes.empty()) return nothing;
+  return std::ranges::equal(shared.bytes, std::as_bytes(std::span(expected))) ? given : wrong;
 }
 
 }  // namespace gsofa::superlu
