@@ -57,24 +57,6 @@ TEST_CASE("a dissected grid is the grid in an order of little fill") {
   CHECK_THROWS_AS(static_cast<void>(generate("dissected:nx=1300")), input_error);
 }
 
-TEST_CASE("a batch is a direct sum of matrices in fill-reducing orders") {
-  const pattern one = generate("batch:count=1,least=900,most=900");
-  CHECK(one.nnz() == generate("grid5:nx=30").nnz());
-  const pattern a = generate("batch:count=40,least=1,most=70,seed=5");
-  // A grid is connected: its rows are one block.
-  index_t blocks = 0;
-  index_t last = -1;
-  for (index_t i = 0; i < a.n_rows; ++i) {
-    if (last < i) ++blocks;
-    for (const index_t j : a.row(i)) last = std::max(last, j);
-  }
-  CHECK(blocks == 40);
-  CHECK(generate("batch:count=0").n_rows == 0);
-  CHECK(generate("batch:count=3,least=17,most=17,kind=circuit").n_rows == 51);
-  // Nested dissection of a grid of 30 x 30 has about a third of the fill of its rows one by one.
-  CHECK(fill_of(one) * 2 < fill_of(generate("grid5:nx=30")));
-}
-
 TEST_CASE("supply nets of a circuit have far more links than its other nodes") {
   const pattern plain = generate("circuit:n=2000");
   const pattern a = generate("circuit:n=2000,hubs=8,supply=0.5");

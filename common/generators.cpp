@@ -45,13 +45,6 @@ const std::vector<family>& families() {
          "full band",
          {required("n", 0), integer("lower", "1", 0), integer("upper", "1", 0)},
          [](const arguments& a) { return make_banded(a, a.integer("lower"), a.integer("upper")); }},
-        {"batch",
-         "direct sum of count matrices with least to most unknowns each, grids or circuits, each "
-         "ordered by nested dissection of a square; --order natural keeps these orders",
-         {required("count", 0), integer("least", "100", 1, 1 << 24),
-          integer("most", "2000", 1, 1 << 24), word("kind", "grid5", {"grid5", "circuit"}),
-          real("oneway", "0"), real("drop", "0"), seed},
-         make_batch},
         {"channel",
          "convection-diffusion of several fields on a channel; radius and kind of stencil, one-way "
          "coupling of the fields, upwind differences",

@@ -28,9 +28,6 @@ struct golden {
 const std::vector<golden> golden_values = {
     {"arrow:n=20,tip=first", 20, 58, 0x94dc38e30acdfa0dULL},
     {"banded:n=30,lower=3,upper=1", 30, 143, 0x310a4b997ad17850ULL},
-    {"batch:count=7,least=3,most=90", 371, 1649, 0xbbc2f4586c045199ULL},
-    {"batch:count=5,least=20,most=60,kind=circuit,oneway=0.3,seed=4", 212, 801,
-     0xd983a7ca2ca1b329ULL},
     {"channel:nx=7,ny=6,nz=3,fields=3,radius=2,stencil=box,upwind=x,thin=0.2,drop=0.1", 378, 23233,
      0x0fcc8f826118fc39ULL},
     {"circuit:n=500,degree=5.5,reach=0.3,hubs=6,supply=0.2,oneway=0.4,seed=9", 500, 2540,
@@ -221,8 +218,6 @@ TEST_CASE("bad specs are refused in one line that says what is wrong and what is
            {"kkt:buses=100000,periods=1000", "exceed the limit"},
            {"columns:columns=2,stages=1,components=3", "stages = \"1\" must be an integer from 2"},
            {"flowsheet:columns=100000,stages=100000,components=9", "does not fit in 32 bits"},
-           {"batch:count=2,least=9,most=8", "least = 9 exceeds most = 8"},
-           {"batch:count=1000,least=16777216,most=16777216", "does not fit in 32 bits"},
            {"flowsheet:columns=2,stages=1,components=3",
             "stages = \"1\" must be an integer from 2"},
            {"dense:n=2147483647", "exceed the limit"},

@@ -28,7 +28,7 @@ FRONTIER = {"variant": "gpu_maxid", "counting": True, "samples_s": [], "options"
             "series": {"frontier_size": [0, 1, 2.5, 4]}}
 
 
-NAMES = ("bcsstk18", "gen:batch:count=20,least=10,most=200,kind=circuit,oneway=0.3", "gen:grid5:nx=5", "gen:grid7:nx=8",
+NAMES = ("bcsstk18", "gen:channel:nx=40,ny=20,nz=8,coupling=full,oneway=0.3", "gen:grid5:nx=5", "gen:grid7:nx=8",
          "gen:grid7:nx=8,drop=0.3", "gen:circuit:n=9", "gen:grid27:m=3", "a$b$c_1", "x^2_{$y")
 
 

@@ -1,4 +1,4 @@
-"""Numbers that the READMEs about panels, large grids and batches print, from committed records (numbers_records.py)."""
+"""Numbers that the READMEs about panels and large grids print, from committed records (numbers_records.py)."""
 
 import csv
 import functools
@@ -96,20 +96,6 @@ def cpu_panels():
 
 def samples(run, column):
     return [float(v) for v in run[column].split()]
-
-
-@document("experiments/batches/README.md")
-def batches():
-    runs = table("2026-11-24_h200_solvers/batches.csv")
-    direct = {"grids": "", "circuits": ",kind=circuit", "grids, 30 % of the edges one-way": ",oneway=0.3"}
-    for name, suffix in direct.items():
-        of = runs.where(matrix=f"gen:batch:count=10000,least=100,most=2000{suffix}", wants="counts")
-        blocks, panels, rows = (statistics.median(samples(of.only(variant=v), "samples_ms"))
-                                for v in ("gpu_diagonal_blocks", "gpu_bitmap_panels", "cpu_gilbert_peierls"))
-        if not suffix:
-            yield f"takes {digits(blocks)} ms on one H200, {blocks / 10:.2f} µs per pattern"
-        yield row(name, digits(blocks, 3), f"{blocks / 10:.2f}", digits(panels, 3), f"{rows:,.0f}")
-    yield f"With digests and supernodes the grids take {statistics.median(samples(runs.only(wants='counts digest supernodes'), 'samples_ms')):.1f} ms."
 
 
 @document("experiments/large_grids/README.md")

@@ -236,8 +236,6 @@ struct entry_filter {
 /// A whole number of mean `mean`: its floor, or one more with the probability of the rest.
 index_t rounded_at_random(random_source& random, double mean);
 
-// batches.cpp
-pattern make_batch(const arguments& args);
 // dissected.cpp
 pattern make_dissected(const arguments& args);
 // lattices.cpp

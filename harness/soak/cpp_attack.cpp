@@ -98,13 +98,6 @@ void check_device_view(const cpp_case& c, const abilities& can, const char* name
   require(kind_of([&] { by.start(view).get(); }) == expected, what + ": analyzer::start()");
 }
 
-void check_batch(const cpp_case& c) {
-  const std::vector<csr_view> patterns(3, c.rows());
-  std::vector<analysis> found(patterns.size());
-  analyze_batch(patterns, c.options, [&](std::size_t k, const analysis& one) { found[k] = one; });
-  for (const analysis& one : found) require(same(one, c.expected), "analyze_batch()");
-}
-
 void check_objects(const cpp_case& c) {
   analyzer first(c.options);
   analyzer second = std::move(first);
@@ -216,7 +209,6 @@ void attack_cpp_interface(std::uint64_t seed, std::uint64_t number, const abilit
   check_device_view<device_csr_view>(c, can, "device_csr_view");
   check_device_view<device_csr_view_32>(c, can, "device_csr_view_32");
   check_device_view<device_csr_view_64>(c, can, "device_csr_view_64");
-  check_batch(c);
   check_objects(c);
   check_functions(c, can);
   check_others(c, pattern);

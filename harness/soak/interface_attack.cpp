@@ -263,25 +263,6 @@ void check_other_integers(dice& d, const checked_case& k) {
   require(other == k.found, "the pattern in other integers or by columns has another answer");
 }
 
-void check_batch(dice& d, const checked_case& k) {
-  const stored_pattern a(k.c, GSOFA_CSR, GSOFA_INDEX_64_32);
-  const std::vector<gsofa_pattern> patterns(at(1 + d.below(4)), a.view);
-  std::vector<gsofa_analysis*> handles(patterns.size());
-  require_status(
-      CALL(gsofa_analyze_batch)(patterns.data(), patterns.size(), &k.c.options, handles.data()),
-      GSOFA_OK, "gsofa_analyze_batch");
-  for (gsofa_analysis* const one : handles) {
-    handle h;
-    h.a = one;
-    require(copy(k.c, GSOFA_OK, h) == k.found, "an analysis of a batch differs");
-  }
-  std::vector<gsofa_pattern> bad = patterns;
-  bad.back().index_type = GSOFA_INDEX_64_64;
-  require_status(CALL(gsofa_analyze_batch)(bad.data(), bad.size(), &k.c.options, handles.data()),
-                 GSOFA_INVALID_INPUT, "a batch in other integers");
-  require(std::ranges::count(handles, nullptr) == std::ssize(handles), "handles of a failed batch");
-}
-
 void check_analyzer(dice& d, const checked_case& k) {
   const stored_pattern a(k.c, d.below(2), d.below(3));
   gsofa_analyzer* by = nullptr;
@@ -616,7 +597,6 @@ void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilitie
   check_masks(k);
   check_device_results(k);
   check_other_integers(d, k);
-  check_batch(d, k);
   check_analyzer(d, k);
   check_updates(d, c);
   check_estimate(d, k, unfilled);

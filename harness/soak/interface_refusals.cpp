@@ -93,9 +93,6 @@ void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   refused(CALL(gsofa_elimination_tree)(&bad, &number), "format or index_type");
   refused(CALL(gsofa_estimate)(&bad, nullptr, &estimate, nullptr), "format or index_type");
   refused(CALL(gsofa_profile_pattern)(&bad, 1, 1, &profile), "format or index_type");
-  refused(CALL(gsofa_analyze_batch)(nullptr, 1, nullptr, &h.a), "no patterns");
-  refused(CALL(gsofa_analyze_batch)(&p.view, 1, nullptr, nullptr), "no out");
-  require_status(CALL(gsofa_analyze_batch)(nullptr, 0, nullptr, nullptr), GSOFA_OK, "empty batch");
   refused(CALL(gsofa_analyze_device)(nullptr, nullptr, &h.a), "no pattern");
   refused(CALL(gsofa_analyze_device)(&on_device, nullptr, nullptr), "no out");
   refused(CALL(gsofa_order_pattern)(nullptr, nullptr, &number, nullptr), "no pattern");

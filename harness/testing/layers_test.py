@@ -58,8 +58,6 @@ EXCEPTIONS = {
     (PERM_C, "common/generators.hpp"): "grids of any size",
     (PERM_C, "common/preprocess.hpp"): "patterns prepared as pdgssvx prepares them",
     (PERM_C, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
-    ("experiments/batches/batch_times.cpp", "common/generators.hpp"): "batches of any size",
-    ("experiments/batches/batch_times.cpp", "common/pattern.hpp"): "the same",
     ("experiments/solvers/analyze_memory.cpp", "common/generators.hpp"): "patterns of any size",
     ("experiments/solvers/analyze_memory.cpp", "common/pattern.hpp"): "the same",
     ("experiments/sequences/sequence_times.cpp", "harness/record/record.hpp"): "its lines are records",

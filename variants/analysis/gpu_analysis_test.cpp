@@ -21,7 +21,7 @@
 #include "reference/verify_result.hpp"
 
 using namespace gsofa;
-namespace device = gsofa::gpu::analysis;
+namespace on_device = gsofa::gpu::analysis;
 
 namespace {
 
@@ -73,7 +73,7 @@ std::vector<named_pattern> subjects() {
     out.push_back({spec, generate(spec)});
   }
   out.push_back({"west2021", read_matrix_file(std::string(GSOFA_SOURCE_DIR) +
-                                                "/experiments/matrices/west2021.mtx.gz")});
+                                              "/experiments/matrices/west2021.mtx.gz")});
   return out;
 }
 
@@ -122,23 +122,23 @@ TEST_CASE("rows sorted on the device, transpose, graph and permutation are those
     simt::emulator::set_seed(++seed);
     gpu::memory_budget budget = budget_of_tests();
     {
-      const auto raw = device::upload(shuffled(p.a, seed), budget);
-      const auto a = device::sorted_rows(raw.view(), budget);
-      CHECK(device::download(a) == p.a);
-      CHECK(device::missing_diagonal(a.view(), budget) == count_missing_diagonal(p.a));
-      CHECK(device::missing_diagonal(raw.view(), budget) == count_missing_diagonal(p.a));
-      CHECK(device::download(device::transposed(a.view(), budget)) == transpose(p.a));
+      const auto raw = on_device::upload(shuffled(p.a, seed), budget);
+      const auto a = on_device::sorted_rows(raw.view(), budget);
+      CHECK(on_device::download(a) == p.a);
+      CHECK(on_device::missing_diagonal(a.view(), budget) == count_missing_diagonal(p.a));
+      CHECK(on_device::missing_diagonal(raw.view(), budget) == count_missing_diagonal(p.a));
+      CHECK(on_device::download(on_device::transposed(a.view(), budget)) == transpose(p.a));
       const pattern graph = symmetrized(p.a, diagonal::drop);
-      CHECK(device::download(device::symmetric_graph(a.view(), budget)) == graph);
-      CHECK(device::download(device::symmetric_graph(raw.view(), budget)) == graph);
+      CHECK(on_device::download(on_device::symmetric_graph(a.view(), budget)) == graph);
+      CHECK(on_device::download(on_device::symmetric_graph(raw.view(), budget)) == graph);
       const auto rows = random_order(p.a.n_rows, seed);
       const auto columns = random_order(p.a.n_rows, seed + 1000);
       const auto d_rows = put(rows, budget);
       const auto d_columns = put(columns, budget);
-      CHECK(device::download(device::permuted(a.view(), d_rows.data(), d_columns.data(), budget)) ==
-            permute(p.a, rows, columns));
-      CHECK(device::download(device::permuted(a.view(), d_rows.data(), d_rows.data(), budget)) ==
-            permute(p.a, rows, rows));
+      CHECK(on_device::download(on_device::permuted(a.view(), d_rows.data(), d_columns.data(),
+                                                    budget)) == permute(p.a, rows, columns));
+      CHECK(on_device::download(on_device::permuted(a.view(), d_rows.data(), d_rows.data(),
+                                                    budget)) == permute(p.a, rows, rows));
     }
     CHECK(budget.used() == 0);
   }
@@ -147,10 +147,10 @@ TEST_CASE("rows sorted on the device, transpose, graph and permutation are those
 TEST_CASE("faults of a pattern on the device are refused by row; orders must be permutations") {
   gpu::memory_budget budget = budget_of_tests();
   const auto fault_of = [&](const pattern& a, offset_t nnz) -> std::string {
-    auto raw = device::upload(a, budget);
+    auto raw = on_device::upload(a, budget);
     raw.nnz = nnz;
     try {
-      (void)device::sorted_rows(raw.view(), budget);
+      (void)on_device::sorted_rows(raw.view(), budget);
     } catch (const input_error& e) {
       return e.what();
     }
@@ -170,18 +170,18 @@ TEST_CASE("faults of a pattern on the device are refused by row; orders must be 
   a.row_ptr = {1, 2, 2, 4};
   CHECK(fault_of(a, 4).find("row 0 (from 0)") == 0);
 
-  const auto d = device::upload(good, budget);
+  const auto d = on_device::upload(good, budget);
   const auto identity = put({0, 1, 2}, budget);
   for (const auto& wrong : std::vector<std::vector<index_t>>{{0, 1, 1}, {0, 1, 3}, {-1, 1, 2}}) {
     const auto order = put(wrong, budget);
-    CHECK_THROWS_AS((void)device::permuted(d.view(), order.data(), identity.data(), budget),
+    CHECK_THROWS_AS((void)on_device::permuted(d.view(), order.data(), identity.data(), budget),
                     input_error);
-    CHECK_THROWS_AS((void)device::permuted(d.view(), identity.data(), order.data(), budget),
+    CHECK_THROWS_AS((void)on_device::permuted(d.view(), identity.data(), order.data(), budget),
                     input_error);
   }
   gpu::memory_budget little;
   little.set_limit(64);
-  CHECK_THROWS_AS((void)device::symmetric_graph(d.view(), little), budget_error);
+  CHECK_THROWS_AS((void)on_device::symmetric_graph(d.view(), little), budget_error);
   CHECK(little.used() == 0);
 }
 
@@ -195,15 +195,16 @@ TEST_CASE("elimination tree and postorder on the device are those of the host") 
     const auto order = random_order(p.a.n_rows, seed);
     for (const pattern& a : {p.a, permute(p.a, order, order)}) {
       const auto expected = elimination_tree(symmetrized(a, diagonal::drop));
-      const auto d = device::upload(shuffled(a, seed), budget);
-      const auto parent = device::elimination_tree(d.view(), budget);
+      const auto d = on_device::upload(shuffled(a, seed), budget);
+      const auto parent = on_device::elimination_tree(d.view(), budget);
       CHECK(values_of(parent) == expected);
-      const auto post = device::postorder(a.n_rows, parent.data(), budget);
+      const auto post = on_device::postorder(a.n_rows, parent.data(), budget);
       const auto expected_post = postorder(expected);
       CHECK(values_of(post) == expected_post);
       if (expected_post != identity_order(a.n_rows)) ++moved;
       const auto d_order = put(order, budget);
-      const auto both = values_of(device::composed(a.n_rows, d_order.data(), post.data(), budget));
+      const auto both =
+          values_of(on_device::composed(a.n_rows, d_order.data(), post.data(), budget));
       for (std::size_t k = 0; k < both.size(); ++k) {
         CHECK(both[k] == order[at(expected_post[k])]);
       }
@@ -257,8 +258,9 @@ TEST_CASE("the matching on the device is a maximum, and what lacks columns is kn
       simt::emulator::set_seed(3 * k + static_cast<std::uint64_t>(repeat));
       gpu::memory_budget budget = budget_of_tests();
       // Neither the order of the rows nor that of the threads matters.
-      const auto d = device::upload(repeat == 0 ? a : shuffled(a, k, repeat == 1 ? 0 : 7), budget);
-      const device::matching m = device::maximum_matching(d.view(), budget);
+      const auto d =
+          on_device::upload(repeat == 0 ? a : shuffled(a, k, repeat == 1 ? 0 : 7), budget);
+      const on_device::matching m = on_device::maximum_matching(d.view(), budget);
       CHECK(m.structural_rank == maximum_transversal(a).structural_rank);
       const auto row_of_col = values_of(m.row_of_col);
       std::vector<char> used(at(a.n_rows), 0);
@@ -309,9 +311,9 @@ TEST_CASE("the analysis on the device is matching, dissection and postorder of t
       const pattern a = moved ? moved_columns(p.a, 1) : p.a;
       simt::emulator::set_seed(++seed);
       gpu::memory_budget budget = budget_of_tests();
-      const auto raw = device::upload(shuffled(a, seed), budget);
+      const auto raw = on_device::upload(shuffled(a, seed), budget);
       gpu::timeline time;
-      const device::analyzed out = device::analyze(raw.view(), search, true, budget, time);
+      const on_device::analyzed out = on_device::analyze(raw.view(), search, true, budget, time);
       CHECK(out.structural_rank == maximum_transversal(a).structural_rank);
       if (out.structural_rank < a.n_rows) {
         ++refused;
@@ -320,7 +322,7 @@ TEST_CASE("the analysis on the device is matching, dissection and postorder of t
       }
       const auto rows = values_of(out.row_order);
       const auto columns = values_of(out.col_order);
-      const pattern result = device::download(out.a);
+      const pattern result = on_device::download(out.a);
       validate_permutation(rows, a.n_rows, "rows");
       validate_permutation(columns, a.n_rows, "columns");
       CHECK(result == permute(a, rows, columns));
@@ -333,8 +335,7 @@ TEST_CASE("the analysis on the device is matching, dissection and postorder of t
       }
       CHECK(rows == columns);
       permuted_pattern host{a, identity_order(a.n_rows), identity_order(a.n_rows)};
-      reorder(host, orders::nested_dissection(symmetrized(a, diagonal::drop), search).order,
-              true);
+      reorder(host, orders::nested_dissection(symmetrized(a, diagonal::drop), search).order, true);
       CHECK(result == host.a);
       CHECK(columns == host.col_order);
     }

@@ -12,7 +12,7 @@
 #include "variants/device/simt.hpp"
 
 using namespace gsofa;
-namespace device = gsofa::gpu::analysis;
+namespace on_device = gsofa::gpu::analysis;
 
 namespace {
 
@@ -62,14 +62,15 @@ TEST_CASE("steps of the analysis on the device, threads switched at their loads 
       const interleaving on(accesses);
       gpu::memory_budget budget;
       budget.set_limit(offset_t{1} << 30);
-      const auto raw = device::upload(a, budget);
-      CHECK(device::download(device::sorted_rows(raw.view(), budget)) == a);
-      CHECK(device::download(device::symmetric_graph(raw.view(), budget)) ==
+      const auto raw = on_device::upload(a, budget);
+      CHECK(on_device::download(on_device::sorted_rows(raw.view(), budget)) == a);
+      CHECK(on_device::download(on_device::symmetric_graph(raw.view(), budget)) ==
             symmetrized(a, diagonal::drop));
-      const auto parent = device::elimination_tree(raw.view(), budget);
+      const auto parent = on_device::elimination_tree(raw.view(), budget);
       CHECK(values_of(parent) == expected);
-      CHECK(values_of(device::postorder(a.n_rows, parent.data(), budget)) == postorder(expected));
-      const device::matching m = device::maximum_matching(raw.view(), budget);
+      CHECK(values_of(on_device::postorder(a.n_rows, parent.data(), budget)) ==
+            postorder(expected));
+      const on_device::matching m = on_device::maximum_matching(raw.view(), budget);
       CHECK(m.structural_rank == maximum_transversal(a).structural_rank);
       if (accesses == 0) {
         matched = values_of(m.row_of_col);

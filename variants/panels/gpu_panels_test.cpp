@@ -23,6 +23,27 @@
 using namespace gsofa;
 using namespace gsofa::testing;
 
+namespace {
+
+// `count` grids of nx x 10 vertices in an order of nested dissection, one after the other on the
+// diagonal.
+pattern dissected_grids(int count, int nx, const std::string& filters) {
+  pattern out;
+  for (int k = 0; k < count; ++k) {
+    const pattern grid = generate("dissected:nx=" + std::to_string(nx + k % 3) + ",ny=10,nz=1" +
+                                  filters + ",seed=" + std::to_string(k));
+    const index_t begin = out.n_rows;
+    out.n_rows = out.n_cols = begin + grid.n_rows;
+    for (index_t i = 0; i < grid.n_rows; ++i) {
+      for (const index_t j : grid.row(i)) out.col_idx.push_back(begin + j);
+      out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders of the threads") {
   const auto patterns = subjects(60, 120);
   const variant_info& info = find_variant("gpu_bitmap_panels");
@@ -294,12 +315,11 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
   std::uint64_t turn = 0;
   std::vector<subject> patterns = subjects(40, 60);
   // Grids in an order of nested dissection, one and several.
-  for (int k = 0; k < 12; ++k) {
-    const std::string spec = "batch:count=" + std::to_string(1 + k % 3 * 4) +
-                             ",least=" + std::to_string(k % 3 == 0 ? 100 : 12) +
-                             ",most=" + std::to_string(k % 3 == 0 ? 160 : 30) +
-                             ",drop=0.2,oneway=0.3,seed=" + std::to_string(k);
-    patterns.push_back(subject_of(generate(spec), spec));
+  for (int k = 0; k < 20; ++k) {
+    const int count = 1 + k % 3 * 8;
+    const int nx = count == 1 ? 10 + k / 3 % 4 * 2 : 1 + k / 3 % 2;
+    patterns.push_back(subject_of(dissected_grids(count, nx, ",drop=0.2,oneway=0.3"),
+                                  std::to_string(count) + " grids, " + std::to_string(k)));
   }
   for (const subject& s : patterns) {
     CAPTURE(s.name);
@@ -355,7 +375,7 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
 
 TEST_CASE("panels whose masks are asked for are not released: rows are searched for instead") {
   const variant_info& info = find_variant("gpu_bitmap_panels");
-  const pattern a = generate("batch:count=4,least=20,most=30");
+  const pattern a = dissected_grids(4, 2, "");
   const auto truth = reference::make_truth(reference::row_union(a));
   for (const bool masks : {false, true}) {
     run_settings settings;

@@ -97,36 +97,6 @@ gsofa_status analyze(const Pattern* a, const gsofa_options* options, gsofa_analy
   });
 }
 
-// The view of pattern k of a batch.
-gsofa::csr_view member_of_batch(const gsofa_pattern& a, std::size_t k) {
-  const std::string where = "pattern " + std::to_string(k) + ": ";
-  if (a.format != GSOFA_CSR || a.index_type != GSOFA_INDEX_64_32) {
-    throw gsofa::invalid_input(where + "a batch takes GSOFA_CSR with GSOFA_INDEX_64_32 alone");
-  }
-  try {
-    return view_of<gsofa::basic_csr_view, std::int64_t, std::int32_t>(a);
-  } catch (const gsofa::invalid_input& e) {
-    throw gsofa::invalid_input(where + e.what());
-  } catch (const gsofa::analysis_error& e) {
-    throw gsofa::analysis_error(e.kind(), where + e.what());
-  }
-}
-
-std::vector<std::unique_ptr<gsofa_analysis>> analyzed_batch(std::span<const gsofa_pattern> patterns,
-                                                            const gsofa_options& options) {
-  std::vector<gsofa::csr_view> views;
-  views.reserve(patterns.size());
-  for (std::size_t k = 0; k < patterns.size(); ++k) {
-    views.push_back(member_of_batch(patterns[k], k));
-  }
-  std::vector<std::unique_ptr<gsofa_analysis>> found(patterns.size());
-  gsofa::analyze_batch(views, options_of(options, patterns.front().n),
-                       [&](std::size_t k, const gsofa::analysis& one) {
-                         found[k] = std::make_unique<gsofa_analysis>(one, options);
-                       });
-  return found;
-}
-
 // Before another analysis: returns the lock of by->beginning.
 std::unique_lock<std::mutex> begin(gsofa_analyzer* by, const gsofa_options& options,
                                    gsofa::analysis_options with) {
@@ -305,18 +275,6 @@ gsofa_status gsofa_analyze(int32_t n, const int64_t row_ptr[], const int32_t col
                            const gsofa_options* options, gsofa_analysis** out) {
   const gsofa_pattern a{n, row_ptr, col_idx, GSOFA_INDEX_64_32, GSOFA_CSR};
   return analyze(&a, options, out);
-}
-
-gsofa_status gsofa_analyze_batch(const gsofa_pattern patterns[], size_t count,
-                                 const gsofa_options* options, gsofa_analysis* out[]) {
-  if (count == 0) return GSOFA_OK;
-  if (out == nullptr) return fail(GSOFA_INVALID_INPUT, "out is NULL");
-  std::fill_n(out, count, nullptr);
-  if (patterns == nullptr) return fail(GSOFA_INVALID_INPUT, "patterns is NULL");
-  return status_of([&] {
-    auto found = analyzed_batch({patterns, count}, known_options(options));
-    for (std::size_t k = 0; k < count; ++k) out[k] = found[k].release();
-  });
 }
 
 void gsofa_free(gsofa_analysis* a) { delete a; }  // NOLINT(cppcoreguidelines-owning-memory)

@@ -231,54 +231,6 @@ TEST_CASE("the C interface: supernodes of columns are those of the C++ one") {
   }
 }
 
-TEST_CASE("the C interface: a batch") {
-  std::mt19937_64 engine(41);
-  std::vector<pattern> held;
-  std::vector<gsofa_pattern> patterns;
-  for (index_t k = 0; k < 12; ++k) held.push_back(random_pattern(engine, 1 + 4 * k, 5));
-  for (const pattern& a : held) {
-    patterns.push_back(
-        {a.n_rows, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32, GSOFA_CSR});
-  }
-  gsofa_options o;
-  gsofa_options_init(&o);
-  o.order = GSOFA_ORDER_AMD;
-  o.match = 0;
-  o.factors = 1;
-  o.threads = 2;
-  std::vector<gsofa_analysis*> out(patterns.size(), nullptr);
-  REQUIRE(gsofa_analyze_batch(patterns.data(), patterns.size(), &o, out.data()) == GSOFA_OK);
-  for (std::size_t k = 0; k < held.size(); ++k) {
-    handle alone;
-    REQUIRE(gsofa_analyze_pattern(&patterns[k], &o, &alone.a) == GSOFA_OK);
-    const gsofa_result r = result_of(out[k]), expected = result_of(alone.a);
-    CHECK(r.n == held[k].n_rows);
-    CHECK(r.nnz_l == expected.nnz_l);
-    CHECK(r.nnz_u == expected.nnz_u);
-    CHECK(r.u.pointers[held[k].n_rows] == expected.nnz_u);
-    gsofa_free(std::exchange(out[k], nullptr));
-  }
-  CHECK(gsofa_analyze_batch(nullptr, 0, nullptr, nullptr) == GSOFA_OK);
-  CHECK(gsofa_analyze_batch(patterns.data(), 1, &o, nullptr) == GSOFA_INVALID_INPUT);
-  CHECK(gsofa_analyze_batch(nullptr, 1, &o, out.data()) == GSOFA_INVALID_INPUT);
-  const auto fails = [&](std::size_t k, const std::string& text) {
-    out.assign(patterns.size(), reinterpret_cast<gsofa_analysis*>(&o));
-    CHECK(gsofa_analyze_batch(patterns.data(), patterns.size(), &o, out.data()) ==
-          GSOFA_INVALID_INPUT);
-    CHECK(
-        std::string(gsofa_last_error()).starts_with("pattern " + std::to_string(k) + ": " + text));
-    for (const gsofa_analysis* a : out) CHECK(a == nullptr);
-  };
-  patterns[5].index_type = GSOFA_INDEX_32_32;
-  fails(5, "a batch takes GSOFA_CSR");
-  patterns[5].index_type = GSOFA_INDEX_64_32;
-  patterns[7].pointers = nullptr;
-  fails(7, "row_ptr is NULL");
-  patterns[7].pointers = held[7].row_ptr.data();
-  patterns[3].n = -1;
-  fails(3, "");
-}
-
 TEST_CASE("the C interface: a pattern in device memory") {
   // The emulator's device memory is that of the host.
   const pattern a = reference::testing::five_point_grid(8);

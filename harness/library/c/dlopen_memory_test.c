@@ -41,7 +41,6 @@ static struct {
   __typeof__(gsofa_analyzer_start)* analyzer_start;
   __typeof__(gsofa_analyzer_wait)* analyzer_wait;
   __typeof__(gsofa_analyzer_free)* analyzer_free;
-  __typeof__(gsofa_analyze_batch)* analyze_batch;
   __typeof__(gsofa_estimate)* estimate;
   __typeof__(gsofa_profile_pattern)* profile_pattern;
   __typeof__(gsofa_profile_free)* profile_free;
@@ -61,7 +60,7 @@ static void find(void* library, const char* name, void* function) {
   memcpy(function, &found, sizeof found);
 }
 
-enum what { by_analyze, by_analyzer, by_batch, by_estimate, by_profile, by_variants };
+enum what { by_analyze, by_analyzer, by_estimate, by_profile, by_variants };
 
 struct trial {
   gsofa_options options;
@@ -82,33 +81,29 @@ static int go_on(int stage, double share, void* user) {
 
 static void* analyze(void* data) {
   struct trial* const t = data;
-  gsofa_analysis* found[2] = {NULL, NULL};
+  gsofa_analysis* found = NULL;
   gsofa_analyzer* by = NULL;
   const gsofa_analysis* of_analyzer = NULL;
   gsofa_profile* profile = NULL;
   gsofa_fill_estimate estimate = {0, 0, 0, 0, 0, 0, 0};
   const gsofa_variant* variants = NULL;
   int32_t count = 0;
-  const gsofa_pattern pattern[2] = {{order, row_ptr, col_idx, GSOFA_INDEX_64_32, GSOFA_CSR},
-                                    {order, row_ptr, col_idx, GSOFA_INDEX_64_32, GSOFA_CSR}};
+  const gsofa_pattern pattern = {order, row_ptr, col_idx, GSOFA_INDEX_64_32, GSOFA_CSR};
   fail_allocations(t->first, t->last);
   switch (t->what) {
     case by_analyze:
-      t->status = lib.analyze(order, row_ptr, col_idx, &t->options, &found[0]);
+      t->status = lib.analyze(order, row_ptr, col_idx, &t->options, &found);
       break;
     case by_analyzer:
       t->status = lib.analyzer_create(&by);
-      if (t->status == GSOFA_OK) t->status = lib.analyzer_start(by, pattern, &t->options);
+      if (t->status == GSOFA_OK) t->status = lib.analyzer_start(by, &pattern, &t->options);
       if (t->status == GSOFA_OK) t->status = lib.analyzer_wait(by, &of_analyzer);
       break;
-    case by_batch:
-      t->status = lib.analyze_batch(pattern, 2, &t->options, found);
-      break;
     case by_estimate:
-      t->status = lib.estimate(pattern, &t->options, &estimate, NULL);
+      t->status = lib.estimate(&pattern, &t->options, &estimate, NULL);
       break;
     case by_profile:
-      t->status = lib.profile_pattern(pattern, 4, 2, &profile);
+      t->status = lib.profile_pattern(&pattern, 4, 2, &profile);
       break;
     case by_variants:
       t->status = lib.variants(&variants, &count);
@@ -118,10 +113,9 @@ static void* analyze(void* data) {
   t->needed = allocations_made();
   fail_allocations(0, 0);
   gsofa_result result;
-  lib.get_result(t->what == by_analyzer ? of_analyzer : found[0], &result, sizeof result);
+  lib.get_result(t->what == by_analyzer ? of_analyzer : found, &result, sizeof result);
   t->nnz_u = t->what == by_estimate ? estimate.nnz_u : result.nnz_u;
-  lib.free(found[0]);
-  lib.free(found[1]);
+  lib.free(found);
   lib.analyzer_free(by);
   lib.profile_free(profile);
   return NULL;
@@ -239,7 +233,6 @@ int main(void) {
   find(library, "gsofa_analyzer_start", &lib.analyzer_start);
   find(library, "gsofa_analyzer_wait", &lib.analyzer_wait);
   find(library, "gsofa_analyzer_free", &lib.analyzer_free);
-  find(library, "gsofa_analyze_batch", &lib.analyze_batch);
   find(library, "gsofa_estimate", &lib.estimate);
   find(library, "gsofa_profile_pattern", &lib.profile_pattern);
   find(library, "gsofa_profile_free", &lib.profile_free);
@@ -263,7 +256,6 @@ int main(void) {
   sweep("nested dissection on two threads", by_analyze, GSOFA_ORDER_NESTED_DISSECTION, 2, 0);
   sweep("amd, with progress", by_analyze, GSOFA_ORDER_AMD, 2, 1);
   sweep("natural, by an analyzer", by_analyzer, GSOFA_ORDER_NATURAL, 1, 0);
-  sweep("batch", by_batch, GSOFA_ORDER_AMD, 2, 0);
   sweep("estimate", by_estimate, GSOFA_ORDER_COLAMD, 1, 0);
   sweep("profile", by_profile, GSOFA_ORDER_NATURAL, 1, 0);
   return failures == 0 ? 0 : 1;

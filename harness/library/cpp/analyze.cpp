@@ -1,4 +1,4 @@
-// The functions of gsofa.hpp, except analyze_batch() (batch.cpp), analyzer (analyzer.cpp),
+// The functions of gsofa.hpp, except analyzer (analyzer.cpp),
 // pending_analysis (pending.cpp) and read_pattern() (read_pattern.cpp). An analysis begins in
 // forms.cpp.
 

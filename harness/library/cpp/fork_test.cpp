@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -281,15 +280,6 @@ TEST_CASE("a child forked by a callback has no analysis") {
   check_child(watched, again([&](const auto& options) { analyze(view_of(a), options); }));
   check_child(watched, again([&](const auto& options) { estimate(view_of(a), options); }));
   check_child(watched, again([&](const auto& options) { analyzer(options).analyze(view_of(a)); }));
-  const std::vector<csr_view> patterns(6, view_of(a));
-  check_child(plain(2), [&](const analysis_options& options) {
-    const auto thread = std::this_thread::get_id();
-    while (child == 0 && !in_this_child) {
-      analyze_batch(patterns, options, [&](std::size_t, const analysis&) {
-        if (std::this_thread::get_id() == thread) forks();
-      });
-    }
-  });
 }
 
 #endif

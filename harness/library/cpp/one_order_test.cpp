@@ -171,51 +171,39 @@ TEST_CASE("the order is that of the program, whatever is asked for, on the host 
   CHECK(refused < 100);
 }
 
-TEST_CASE("columns, estimates, analyzers, batches and arrays of a device have that order too") {
+TEST_CASE("columns, estimates, analyzers and arrays of a device have that order too") {
   const std::vector<subject> all = subjects();
   for (const auto& [method, name] : methods()) {
     if (name == "metis" && !has_metis()) continue;
     CAPTURE(name);
     for (const compute_device device : {compute_device::cpu, compute_device::gpu}) {
       CAPTURE(static_cast<int>(device));
-      std::vector<csr_view> batch;
-      std::vector<orders> expected;
       for (const subject& s : all) {
         const std::optional<orders> found = of_program(s, name);
         if (!found || !s.match) continue;
         CAPTURE(s.name);
-        expected.push_back(*found);
-        batch.push_back(view_of(s.a));
         const analysis_options options{.device = device, .order = method};
         analysis_options by_columns = options;
         by_columns.factor_columns = true;
         const pattern columns = transpose(s.a);
         CHECK(of(analyze(csc_view{columns.n_rows, columns.row_ptr, columns.col_idx}, by_columns)) ==
               *found);
-        CHECK(estimate(batch.back(), options).permutation == found->columns);
+        CHECK(estimate(view_of(s.a), options).permutation == found->columns);
         CHECK(of(analyze(device_csr_view{s.a.n_rows, s.a.nnz(), s.a.row_ptr.data(),
                                          s.a.col_idx.data(), nullptr},
                          options)) == *found);
         analyzer kept(options);
         for (const bool masks : {true, false}) {
           kept.options().masks = masks;
-          CHECK(of(kept.analyze(batch.back())) == *found);
+          CHECK(of(kept.analyze(view_of(s.a))) == *found);
         }
-      }
-      for (const bool supernodal : {false, true}) {
-        analysis_options options{.device = device, .order = method};
-        options.supernodal = supernodal;
-        std::vector<orders> found(batch.size());
-        analyze_batch(batch, options, [&](std::size_t k, const analysis& f) { found[k] = of(f); });
-        CHECK((found == expected));
       }
     }
   }
 }
 
-TEST_CASE("an order that the device finds unasked is found whatever is asked for, in a batch too") {
+TEST_CASE("an order that the device finds unasked is found whatever is asked for") {
   std::mt19937_64 engine(42);
-  const pattern small = generate("grid5:nx=6,ny=5");
   const pattern large = spread_out(generate("grid5:nx=9,ny=8"), 20000, engine);
   const orders expected =
       *of_program({.name = "", .a = large, .match = true}, "gpu_nested_dissection");
@@ -226,12 +214,6 @@ TEST_CASE("an order that the device finds unasked is found whatever is asked for
     const analysis found = analyze(view_of(large), options);
     CHECK(found.order == "gpu_nested_dissection");
     CHECK(of(found) == expected);
-    std::vector<orders> of_batch(3);
-    const std::vector<csr_view> batch{view_of(small), view_of(large), view_of(small)};
-    analyze_batch(batch, options, [&](std::size_t i, const analysis& f) { of_batch[i] = of(f); });
-    CHECK(of_batch[1] == expected);
-    CHECK(of_batch[0] == of_batch[2]);
-    CHECK(of_batch[0] == of(analyze(view_of(small), options)));
   }
 }
 

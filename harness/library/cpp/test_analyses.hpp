@@ -35,7 +35,7 @@ struct arrays {
 
 /// What the shared library holds; the emulated build holds all variants of the testbed.
 inline constexpr const char* held[] = {"cpu_bitmap_panels", "gpu_bitmap_panels",
-                                       "gpu_diagonal_blocks", "gpu_fill2_bitparallel"};
+                                       "gpu_fill2_bitparallel"};
 
 /// Those of them that run here: of the shared library those of the machine, of the emulated build
 /// all.

@@ -213,13 +213,6 @@ module gsofa
       type(gsofa_options), intent(in) :: options
       type(c_ptr), intent(inout) :: out
     end function
-    integer(c_int) function gsofa_analyze_batch(patterns, count, options, out) bind(c)
-      import
-      type(gsofa_pattern), intent(in) :: patterns(*)
-      integer(c_size_t), value :: count
-      type(gsofa_options), intent(in) :: options
-      type(c_ptr), intent(inout) :: out(*)
-    end function
     subroutine gsofa_free(a) bind(c)
       import
       type(c_ptr), value :: a

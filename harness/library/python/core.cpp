@@ -232,29 +232,6 @@ class updating_analyzer {
   analyzer analyzer_;
 };
 
-// patterns: a list of pairs (row_ptr, col_idx).
-nb::list analyze_batch(const nb::list& patterns, const nb::dict& options,
-                       const nb::object& progress) {
-  std::vector<std::pair<input<std::int64_t>, input<std::int32_t>>> arrays;
-  std::vector<csr_view> views;
-  for (const nb::handle p : patterns) {
-    arrays.emplace_back(nb::cast<input<std::int64_t>>(p[0]), nb::cast<input<std::int32_t>>(p[1]));
-    views.push_back(view_of(arrays.back().first, arrays.back().second));
-  }
-  const call_options<analysis_options> call(options);
-  std::vector<std::unique_ptr<analysis>> found =
-      watched(call.get(), progress, [&](const analysis_options& o) {
-        std::vector<std::unique_ptr<analysis>> taken(views.size());
-        gsofa::analyze_batch(views, o, [&](std::size_t k, const analysis& f) {
-          taken[k] = std::make_unique<analysis>(f);
-        });
-        return taken;
-      });
-  nb::list out;
-  for (const auto& f : found) out.append(dict_of(std::move(*f), call.get()));
-  return out;
-}
-
 nb::dict estimate(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
                   const nb::dict& options, const nb::object& progress) {
   const csr_view a = view_of(row_ptr, col_idx);
@@ -468,7 +445,6 @@ NB_MODULE(_core, m) {
   pthread_atfork(nullptr, nullptr, &ending_interpreter::forget_threads);
   m.def("analyze", analyze, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
   m.def("analyze_there", analyze_there, "rows"_a, "options"_a, "progress"_a.none());
-  m.def("analyze_batch", analyze_batch, "patterns"_a, "options"_a, "progress"_a.none());
   nb::class_<updating_analyzer>(m, "Analyzer")
       .def(nb::init<const nb::dict&>(), "options"_a)
       .def("update", &updating_analyzer::update, "row_ptr"_a, "col_idx"_a, "previous"_a,

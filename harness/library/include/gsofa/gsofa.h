@@ -232,11 +232,6 @@ GSOFA_API gsofa_status gsofa_analyze_pattern(const gsofa_pattern* a, const gsofa
 /// As gsofa_analyze(), for a pattern in device memory. GSOFA_UNAVAILABLE without a device.
 GSOFA_API gsofa_status gsofa_analyze_device(const gsofa_device_pattern* a,
                                             const gsofa_options* options, gsofa_analysis** out);
-/// Analyzes `count` patterns in GSOFA_CSR and GSOFA_INDEX_64_32 at once, as analyze_batch() of
-/// gsofa.hpp. out[k] is a new handle for patterns[k]; after any failure all `count` handles are
-/// NULL and the text names the pattern. A permutation of the options applies to every pattern.
-GSOFA_API gsofa_status gsofa_analyze_batch(const gsofa_pattern patterns[], size_t count,
-                                           const gsofa_options* options, gsofa_analysis* out[]);
 /// Releases a handle; NULL is allowed.
 GSOFA_API void gsofa_free(gsofa_analysis* a);
 

@@ -173,7 +173,7 @@ struct supernode_range {
 struct analysis_options {
   compute_device device = compute_device::automatic;
   /// Name of a variant of variants(), the only one to be tried. Empty: `device` selects
-  /// gpu_bitmap_panels or cpu_bitmap_panels, and for batches gpu_diagonal_blocks.
+  /// gpu_bitmap_panels or cpu_bitmap_panels.
   std::string variant{};
   int threads = 1;  ///< host threads of the analysis; 0: as many as the machine runs at once
   /// Most MiB of working storage, on the device if the variant runs there. If bit masks need more,
@@ -452,22 +452,6 @@ class GSOFA_API analyzer {
   struct state;
   std::unique_ptr<state> state_;
 };
-
-/// Analyzes many patterns, several at a time, and calls take(k, found) once for each patterns[k],
-/// in any order and from several threads at once, each for another pattern; `found` is valid until
-/// take() returns. options.threads host threads (0: all) take a pattern each and compute the
-/// orders. With device automatic from 20,000 rows in total, and with device gpu always,
-/// gpu_diagonal_blocks finds L and U of all patterns at once on the device, in parts of at most
-/// 2^24 rows; with automatic the host takes over if the device fails. With supernodes of columns,
-/// the order gpu_nested_dissection or another named variant, device gpu takes one pattern after the
-/// other and automatic runs on the host. After the first fault, also an exception of take(), no
-/// further pattern is begun. The exception is thrown; the text of an analysis_error or
-/// invalid_input begins with the number of the pattern, unless the device alone is at fault.
-/// options.progress receives the share of the patterns that are done; if it returns false, all
-/// analyses that run end as analyze() does, and no further pattern is begun. Throws invalid_input
-/// if options.log is set. Each pattern is charged an equal share of the seconds of a device.
-GSOFA_API void analyze_batch(std::span<const csr_view> patterns, const analysis_options& options,
-                             const std::function<void(std::size_t, const analysis&)>& take);
 
 /// Where the entries of L + U are and what a factorization costs, without a list of the entries.
 struct fill_profile {

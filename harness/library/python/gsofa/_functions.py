@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,29 +64,6 @@ def analyze(a: Matrix, ordering: Ordering = "automatic", *, device: str = "autom
         return Symbolic(pattern_of(a), found, threads, relax, is_of_cupy(a), progress)
     pattern = pattern_of(a)
     return Symbolic(pattern, _core.analyze(*pattern, options, progress), threads, relax, is_of_cupy(a), progress)
-
-
-def analyze_batch(matrices: Iterable[Matrix], ordering: Ordering = "automatic", *, device: str = "automatic",
-                  variant: str | None = None, threads: int = 0, match: bool = True, chunk_size: int = 0, relax: int = 1,
-                  memory_budget_mb: int = -1, masks: bool = False, progress: Progress = None) -> list[Symbolic]:
-    """analyze() of many matrices, several at a time: blocks of a circuit, ensembles, networks of reactions. Arguments as of
-    analyze(); `threads` threads take a matrix each. With device "automatic" a GPU finds L and U of all matrices at once if they
-    have 20,000 rows or more in total, and with "gpu" in any case. Matrices in device memory are copied to the host.
-    progress: as of analyze(); share is the part of the matrices that are done.
-
-    Returns a Symbolic for each matrix, in their order. Errors name the number of the matrix, from 0.
-
-    >>> import scipy.sparse as sp
-    >>> [s.nnz for s in analyze_batch([sp.eye(2), sp.csr_array([[1, 1], [1, 1]])], "natural")]
-    [2, 4]
-    """
-    options = analysis_options(ordering, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks)
-    callable_or_none(progress)
-    if sp.issparse(matrices):
-        raise InvalidInput("expected a list of matrices, not one matrix")
-    given = [(pattern_of(a), is_of_cupy(a)) for a in matrices]
-    found = _core.analyze_batch([pattern for pattern, _ in given], options, progress)
-    return [Symbolic(pattern, f, threads, relax, of_cupy, progress) for (pattern, of_cupy), f in zip(given, found)]
 
 
 class Estimate(NamedTuple):

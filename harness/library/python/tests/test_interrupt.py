@@ -36,7 +36,6 @@ class Stop(Exception):
 LONG = {
     "analyze": lambda a, **how: gsofa.analyze(a, "natural", threads=1, **how),
     "order": lambda a, **how: gsofa.order(a, "cpu_nested_dissection", threads=1, **how),
-    "analyze_batch": lambda a, **how: gsofa.analyze_batch([a] * 3, "natural", threads=1, **how),
     "estimate": lambda a, **how: gsofa.estimate(a, "cpu_nested_dissection", threads=1, **how),
     "symbfact": lambda a, **how: gsofa.symbfact(a, **how),
 }
@@ -92,7 +91,7 @@ def test_progress_is_called_and_what_it_raises_is_raised(name):
 
 def test_progress_must_be_callable():
     for call in (gsofa.analyze, gsofa.estimate, gsofa.order, gsofa.symbfact,
-                 lambda a, **how: gsofa.separator_tree(a, 2, **how), lambda a, **how: gsofa.analyze_batch([a], **how)):
+                 lambda a, **how: gsofa.separator_tree(a, 2, **how)):
         with pytest.raises(gsofa.InvalidInput, match="progress"):
             call(sp.eye(3), progress=3)
 
@@ -135,7 +134,7 @@ def slow():
     return long_matrix(20000, 4)
 
 
-@pytest.mark.parametrize("name", ("analyze", "analyze_batch", "symbfact", "L", "parent", "masks", "density", "supernodal"))
+@pytest.mark.parametrize("name", ("analyze", "symbfact", "L", "parent", "masks", "density", "supernodal"))
 def test_signals_are_answered_while_the_library_works(slow, name):
     s = gsofa.analyze(long_matrix(20), "natural")
     s._pattern, s._found = pattern_of(slow), {**s._found, "row_order": (p := np.arange(20000, dtype=np.int32)),
@@ -256,8 +255,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("what", ("gsofa.analyze(a, 'natural', progress=progress)",
-                                  "gsofa.analyze_batch([sp.eye(5), a], 'natural', threads=1, progress=progress)", "s.parent"))
+@pytest.mark.parametrize("what", ("gsofa.analyze(a, 'natural', progress=progress)", "s.parent"))
 def test_progress_may_fork(what):
     """The analysis goes on in the parent alone. The order doubles until the analysis lasts long enough to call progress."""
     done = run(PRELUDE + f"""

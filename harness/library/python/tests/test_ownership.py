@@ -203,9 +203,8 @@ FAULTY = {
 @pytest.mark.parametrize("fault", FAULTY)
 def test_the_extension_module_checks_its_rows(fault):
     rows = FAULTY[fault]
-    for call in (lambda: _core.analyze(*rows, NATURAL, None), lambda: _core.analyze_batch([ROWS, rows], NATURAL, None),
-                 lambda: _core.estimate(*rows, NATURAL, None), lambda: _core.profile(*rows, 1, 1, None),
-                 lambda: _core.permuted(*rows, IDENTITY, IDENTITY, None)):
+    for call in (lambda: _core.analyze(*rows, NATURAL, None), lambda: _core.estimate(*rows, NATURAL, None),
+                 lambda: _core.profile(*rows, 1, 1, None), lambda: _core.permuted(*rows, IDENTITY, IDENTITY, None)):
         with pytest.raises(gsofa.InvalidInput, match="pattern"):
             call()
 

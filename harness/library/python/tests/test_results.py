@@ -1,4 +1,4 @@
-"""Results beyond those of analyze() alone: relaxed supernodes, masks, batches, estimates, names."""
+"""Results beyond those of analyze() alone: relaxed supernodes, masks, estimates, names."""
 import inspect
 
 import numpy as np
@@ -82,31 +82,6 @@ def test_l_has_its_diagonal_on_request(a):
     low = s.lower(diagonal=True)
     assert (low.toarray() == s.L.toarray() + np.eye(len(a))).all() and low.has_canonical_format
     assert (s.lower() != s.L).nnz == 0
-
-
-@given(st.lists(square(most=12), max_size=8), st.sampled_from(("natural", "amd")), st.integers(0, 2))
-@settings(max_examples=20, deadline=None)
-def test_a_batch_is_what_its_members_are_alone(matrices, ordering, threads):
-    options = {"match": False, "chunk_size": 5, "masks": True}
-    found = gsofa.analyze_batch(map(sp.csr_array, matrices), ordering, threads=threads, **options)
-    assert len(found) == len(matrices)
-    for s, a in zip(found, matrices):
-        alone = gsofa.analyze(sp.csr_array(a), ordering, **options)
-        assert (s.perm_c == alone.perm_c).all() and (s.supernodes == alone.supernodes).all()
-        assert (s.L != alone.L).nnz == 0 and (s.U != alone.U).nnz == 0 and s.matches(sp.csr_array(a))
-        assert all((one == other).all() for one, other in zip(s.masks, alone.masks))
-
-
-def test_a_batch_tells_its_share_and_names_the_faulty_matrix():
-    shares = []
-    small = sp.random(300, 300, density=0.02, random_state=1) + sp.eye(300)
-    gsofa.analyze_batch([small] * 300, "amd", threads=1, progress=lambda stage, share: shares.append(share))
-    assert shares[0] == 0 and shares == sorted(shares) and shares[-1] <= 1
-    with pytest.raises(gsofa.InvalidInput, match="pattern 2: .*singular"):
-        gsofa.analyze_batch([sp.eye(3), sp.eye(2), sp.csr_array((2, 2)), sp.eye(4)])
-    for wrong in (sp.eye(3), [np.eye(3)], [sp.csr_array((2, 3))]):
-        with pytest.raises(gsofa.InvalidInput):
-            gsofa.analyze_batch(wrong)
 
 
 @given(square(), st.sampled_from(("natural", "amd")), st.booleans())
