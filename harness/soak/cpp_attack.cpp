@@ -57,8 +57,6 @@ void check_view(const cpp_case& c, const View& view, const char* name) {
   require(same(by.analyze(view), c.expected), what + ": analyzer::analyze()");
   require(same(by.update(view), c.expected), what + ": analyzer::update()");
   require(same(by.update(view, c.same_rows), c.expected), what + ": a second analyzer::update()");
-  pending_analysis p = by.start(view);
-  require(same(p.get(), c.expected) && p.ready(), what + ": analyzer::start()");
   const fill_estimate e = estimate(view, c.options);
   require(e.nnz_l == c.estimated.nnz_l && e.flops == c.estimated.flops &&
               e.permutation == c.estimated.permutation,
@@ -95,25 +93,13 @@ void check_device_view(const cpp_case& c, const abilities& can, const char* name
   require(kind_of([&] { order(view, order_options_of(c)); }) == expected, what + ": order()");
   require(kind_of([&] { by.analyze(view); }) == expected, what + ": analyzer::analyze()");
   require(kind_of([&] { by.update(view); }) == expected, what + ": analyzer::update()");
-  require(kind_of([&] { by.start(view).get(); }) == expected, what + ": analyzer::start()");
 }
 
 void check_objects(const cpp_case& c) {
   analyzer first(c.options);
   analyzer second = std::move(first);
   first = std::move(second);
-  pending_analysis p = first.start(c.rows());
-  pending_analysis moved = std::move(p);
-  p = std::move(moved);
-  require(same(p.get(), c.expected), "moved objects");
-  first.options().order = order_method::amd;
-  p = first.start(c.rows());
-  p.cancel();
-  const failure kind = kind_of([&] { p.get(); });
-  require(kind == failure{} || kind == failure::cancelled, "cancel()");
-  const pending_analysis none;
-  require(none.ready(), "no analysis");
-  require(kind_of([&] { pending_analysis().get(); }) == failure::invalid_input, "no analysis");
+  require(same(first.analyze(c.rows()), c.expected), "moved objects");
 }
 
 // What takes the options of an analysis, and a file.

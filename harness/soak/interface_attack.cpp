@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "harness/soak/interface_calls.hpp"
@@ -271,27 +270,15 @@ void check_analyzer(dice& d, const checked_case& k) {
     gsofa_analyzer* by;
     ~release() { CALL(gsofa_analyzer_free)(by); }
   } const frees{by};
-  require(CALL(gsofa_analyzer_ready)(by) != 0, "a new analyzer is not ready");
   const gsofa_analysis* f = nullptr;
   for (int round = 0; round < 2; ++round) {
-    require_status(CALL(gsofa_analyzer_start)(by, &a.view, &k.c.options), GSOFA_OK,
-                   "gsofa_analyzer_start");
-    if (d.one_in(2)) {
-      while (CALL(gsofa_analyzer_ready)(by) == 0) std::this_thread::yield();
-    }
-    require_status(CALL(gsofa_analyzer_wait)(by, &f), GSOFA_OK, "gsofa_analyzer_wait");
+    require_status(CALL(gsofa_analyzer_analyze)(by, &a.view, &k.c.options, &f), GSOFA_OK,
+                   "gsofa_analyzer_analyze");
     const gsofa_result r = result_of(f);
     require(r.nnz_l == k.found.nnz_l && r.nnz_u == k.found.nnz_u &&
                 array_of(r.row_order, at(k.c.n)) == k.found.row_order,
             "an analyzer finds something else");
   }
-  require_status(CALL(gsofa_analyzer_start)(by, &a.view, &k.c.options), GSOFA_OK,
-                 "gsofa_analyzer_start");
-  CALL(gsofa_analyzer_cancel)(by);
-  const gsofa_status status = CALL(gsofa_analyzer_wait)(by, &f);
-  require(status == GSOFA_OK || status == GSOFA_CANCELLED, "a cancelled analysis is neither");
-  require((f != nullptr) == (status == GSOFA_OK), "a cancelled analysis has a result");
-  if (d.one_in(2)) CALL(gsofa_analyzer_start)(by, &a.view, &k.c.options);
 }
 
 // No device: unavailable. With one, memory of the host must not be taken for its memory here.
@@ -305,10 +292,9 @@ void check_device_patterns(const call& c, const abilities& can) {
                  "gsofa_analyze_device");
   gsofa_analyzer* by = nullptr;
   require_status(CALL(gsofa_analyzer_create)(&by), GSOFA_OK, "gsofa_analyzer_create");
-  gsofa_status status = CALL(gsofa_analyzer_start_device)(by, &a, &c.options);
   const gsofa_analysis* f = nullptr;
-  if (status == GSOFA_OK) status = CALL(gsofa_analyzer_wait)(by, &f);
-  require(status == expected && f == nullptr, "gsofa_analyzer_start_device");
+  gsofa_status status = CALL(gsofa_analyzer_analyze_device)(by, &a, &c.options, &f);
+  require(status == expected && f == nullptr, "gsofa_analyzer_analyze_device");
   status = CALL(gsofa_analyzer_update_device)(by, &a, nullptr, &c.options, &f);
   CALL(gsofa_analyzer_free)(by);
   require(status == expected && f == nullptr, "gsofa_analyzer_update_device");

@@ -99,13 +99,12 @@ void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   refused(CALL(gsofa_order_pattern)(&bad, nullptr, &number, nullptr), "format or index_type");
   refused(CALL(gsofa_order_device)(nullptr, nullptr, &number, nullptr), "no pattern");
   refused(CALL(gsofa_analyzer_create)(nullptr), "no out");
-  refused(CALL(gsofa_analyzer_start)(nullptr, &p.view, nullptr), "no analyzer");
-  refused(CALL(gsofa_analyzer_start_device)(nullptr, &on_device, nullptr), "no analyzer");
-  refused(CALL(gsofa_analyzer_wait)(nullptr, &result), "no analyzer");
+  refused(CALL(gsofa_analyzer_analyze)(nullptr, &p.view, nullptr, &result), "no analyzer");
+  refused(CALL(gsofa_analyzer_analyze_device)(nullptr, &on_device, nullptr, &result),
+          "no analyzer");
   refused(CALL(gsofa_analyzer_update)(nullptr, &p.view, nullptr, nullptr, &result), "no analyzer");
   refused(CALL(gsofa_analyzer_update_device)(nullptr, &on_device, nullptr, nullptr, &result),
           "no analyzer");
-  CALL(gsofa_analyzer_cancel)(nullptr);
   CALL(gsofa_analyzer_free)(nullptr);
   CALL(gsofa_free)(nullptr);
   CALL(gsofa_profile_free)(nullptr);

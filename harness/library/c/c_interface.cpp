@@ -5,7 +5,6 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <span>
 #include <string>
@@ -35,18 +34,7 @@ struct gsofa_analysis {
 
 struct gsofa_analyzer {
   gsofa::analyzer analyzer;
-  gsofa_options options{};
   std::unique_ptr<gsofa_analysis> result;
-  gsofa::pending_analysis pending;  // it ends before the analyzer
-  // Held while an analysis is begun: its callbacks may use this object before that has returned.
-  mutable std::mutex beginning;
-  std::uint64_t process = gsofa::process_number();
-
-  /// Returns once the analysis that is being begun, if there is one, has been.
-  void settle() const {
-    if (process != gsofa::process_number()) return;
-    const std::scoped_lock lock(beginning);
-  }
 };
 
 namespace {
@@ -97,51 +85,39 @@ gsofa_status analyze(const Pattern* a, const gsofa_options* options, gsofa_analy
   });
 }
 
-// Before another analysis: returns the lock of by->beginning.
-std::unique_lock<std::mutex> begin(gsofa_analyzer* by, const gsofa_options& options,
-                                   gsofa::analysis_options with) {
-  std::unique_lock lock(by->beginning, std::defer_lock);
-  if (by->process == gsofa::process_number()) lock.lock();
-  if (!by->pending.ready()) {
-    throw gsofa::invalid_input("analyzer: an analysis has not ended yet");
-  }
-  by->result = nullptr;
-  by->analyzer.options() = std::move(with);
-  by->options = options;
-  return lock;
-}
-
-template <class Pattern>
-gsofa_status start(gsofa_analyzer* by, const Pattern* a, const gsofa_options* options) {
-  if (by == nullptr || a == nullptr) return null_argument();
-  return status_of([&] {
-    const gsofa_options known = known_options(options);
-    with_view(*a, [&](const auto& view) {
-      const auto lock = begin(by, known, options_of(known, view.n));
-      by->pending = by->analyzer.start(view);
-    });
-  });
-}
-
-// A callback of the analysis may end `by`; update() throws then.
-template <class Pattern>
-gsofa_status update(gsofa_analyzer* by, const Pattern* a, const std::int32_t* previous,
-                    const gsofa_options* options, const gsofa_analysis** out) {
+// *out is the result of find(analyzer, view of a).
+template <class Pattern, class Find>
+gsofa_status by_analyzer(gsofa_analyzer* by, const Pattern* a, const gsofa_options* options,
+                         const gsofa_analysis** out, const Find& find) {
   if (out != nullptr) *out = nullptr;
   if (by == nullptr || a == nullptr || out == nullptr) return null_argument();
   return status_of([&] {
     const gsofa_options known = known_options(options);
     with_view(*a, [&](const auto& view) {
-      {
-        const auto lock = begin(by, known, options_of(known, view.n));
-        by->pending = {};
-      }
-      const std::size_t rows = previous == nullptr || view.n < 0 ? 0 : view.n;
-      const gsofa::analysis& found = by->analyzer.update(view, {previous, rows});
-      by->result = std::make_unique<gsofa_analysis>(&found, known);
+      by->analyzer.options() = options_of(known, view.n);
+      by->result = std::make_unique<gsofa_analysis>(&find(by->analyzer, view), known);
       *out = by->result.get();
     });
   });
+}
+
+template <class Pattern>
+gsofa_status analyze(gsofa_analyzer* by, const Pattern* a, const gsofa_options* options,
+                     const gsofa_analysis** out) {
+  return by_analyzer(by, a, options, out,
+                     [](gsofa::analyzer& with, const auto& view) -> const gsofa::analysis& {
+                       return with.analyze(view);
+                     });
+}
+
+template <class Pattern>
+gsofa_status update(gsofa_analyzer* by, const Pattern* a, const std::int32_t* previous,
+                    const gsofa_options* options, const gsofa_analysis** out) {
+  return by_analyzer(by, a, options, out,
+                     [&](gsofa::analyzer& with, const auto& view) -> const gsofa::analysis& {
+                       const std::size_t rows = previous == nullptr || view.n < 0 ? 0 : view.n;
+                       return with.update(view, {previous, rows});
+                     });
 }
 
 gsofa_factor rows_of(const gsofa::csr_pattern& p) { return {p.row_ptr.data(), p.col_idx.data()}; }
@@ -299,42 +275,18 @@ gsofa_status gsofa_analyzer_create(gsofa_analyzer** out) {
 }
 
 void gsofa_analyzer_free(gsofa_analyzer* by) {
-  if (by != nullptr) by->settle();
   delete by;  // NOLINT(cppcoreguidelines-owning-memory)
 }
 
-gsofa_status gsofa_analyzer_start(gsofa_analyzer* by, const gsofa_pattern* a,
-                                  const gsofa_options* options) {
-  return start(by, a, options);
+gsofa_status gsofa_analyzer_analyze(gsofa_analyzer* by, const gsofa_pattern* a,
+                                    const gsofa_options* options, const gsofa_analysis** out) {
+  return analyze(by, a, options, out);
 }
 
-gsofa_status gsofa_analyzer_start_device(gsofa_analyzer* by, const gsofa_device_pattern* a,
-                                         const gsofa_options* options) {
-  return start(by, a, options);
-}
-
-int gsofa_analyzer_ready(const gsofa_analyzer* by) {
-  if (by != nullptr) by->settle();
-  return by == nullptr || by->pending.ready() ? 1 : 0;
-}
-
-void gsofa_analyzer_cancel(gsofa_analyzer* by) {
-  if (by == nullptr) return;
-  by->settle();
-  by->pending.cancel();
-}
-
-gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out) {
-  if (out != nullptr) *out = nullptr;
-  if (by == nullptr || out == nullptr) return null_argument();
-  return status_of([&] {
-    by->settle();
-    // An update has set it.
-    if (by->result == nullptr) {
-      by->result = std::make_unique<gsofa_analysis>(&by->pending.get(), by->options);
-    }
-    *out = by->result.get();
-  });
+gsofa_status gsofa_analyzer_analyze_device(gsofa_analyzer* by, const gsofa_device_pattern* a,
+                                           const gsofa_options* options,
+                                           const gsofa_analysis** out) {
+  return analyze(by, a, options, out);
 }
 
 gsofa_status gsofa_analyzer_update(gsofa_analyzer* by, const gsofa_pattern* a,

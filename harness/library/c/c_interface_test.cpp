@@ -231,6 +231,59 @@ TEST_CASE("the C interface: supernodes of columns are those of the C++ one") {
   }
 }
 
+TEST_CASE("the C interface: an analyzer") {
+  const pattern a = reference::testing::five_point_grid(7);
+  const std::vector<std::int64_t> singular_ptr{0, 1, 2};
+  const std::vector<std::int32_t> singular_idx{0, 0};
+  const gsofa_pattern view = c_pattern(a);
+  const gsofa_pattern bad{2, singular_ptr.data(), singular_idx.data(), GSOFA_INDEX_64_32,
+                          GSOFA_CSR};
+  gsofa_analyzer* by = nullptr;
+  const gsofa_analysis* f = nullptr;
+  CHECK(gsofa_analyzer_create(nullptr) == GSOFA_INVALID_INPUT);
+  REQUIRE(gsofa_analyzer_create(&by) == GSOFA_OK);
+  CHECK(gsofa_analyzer_analyze(by, nullptr, nullptr, &f) == GSOFA_INVALID_INPUT);
+  CHECK(gsofa_analyzer_analyze(nullptr, &view, nullptr, &f) == GSOFA_INVALID_INPUT);
+  CHECK(gsofa_analyzer_analyze(by, &view, nullptr, nullptr) == GSOFA_INVALID_INPUT);
+  gsofa_options options;
+  gsofa_options_init(&options);
+  options.order = GSOFA_ORDER_AMD;
+  options.factors = options.supernodal = 1;
+  const analysis expected =
+      analyze(view_of(a), {.order = order_method::amd, .factors = true, .supernodal = true});
+  for (int k = 0; k < 3; ++k) {
+    REQUIRE(gsofa_analyzer_analyze(by, &view, &options, &f) == GSOFA_OK);
+    const gsofa_result r = result_of(f);
+    CHECK(std::vector<std::int32_t>(r.u.indices, r.u.indices + r.u.pointers[a.n_rows]) ==
+          expected.u.col_idx);
+    // The options are those of this analysis.
+    options.supernodal = 0;
+    CHECK((result_of(f).supernodal.first_column != nullptr) == (k == 0));
+    CHECK(gsofa_analyzer_analyze(by, &bad, &options, &f) != GSOFA_OK);
+    CHECK(f == nullptr);
+    CHECK(std::string(gsofa_last_error()) != "");
+  }
+  struct user_data {
+    gsofa_analyzer* by;
+    gsofa_pattern view;
+    gsofa_status again;
+  } user{by, view, GSOFA_OK};
+  options.user = &user;
+  options.progress = [](int, double, void* data) {
+    auto& u = *static_cast<user_data*>(data);
+    const gsofa_analysis* none = nullptr;
+    u.again = gsofa_analyzer_analyze(u.by, &u.view, nullptr, &none);
+    return 0;
+  };
+  CHECK(gsofa_analyzer_analyze(by, &view, &options, &f) == GSOFA_OK);
+  CHECK(user.again == GSOFA_INVALID_INPUT);
+  options.progress = [](int, double, void*) { return 1; };
+  CHECK(gsofa_analyzer_analyze(by, &view, &options, &f) == GSOFA_CANCELLED);
+  CHECK(f == nullptr);
+  gsofa_analyzer_free(by);
+  gsofa_analyzer_free(nullptr);
+}
+
 TEST_CASE("the C interface: a pattern in device memory") {
   // The emulator's device memory is that of the host.
   const pattern a = reference::testing::five_point_grid(8);

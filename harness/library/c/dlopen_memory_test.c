@@ -38,8 +38,7 @@ static struct {
   __typeof__(gsofa_options_init_sized)* options_init_sized;
   __typeof__(gsofa_analyze)* analyze;
   __typeof__(gsofa_analyzer_create)* analyzer_create;
-  __typeof__(gsofa_analyzer_start)* analyzer_start;
-  __typeof__(gsofa_analyzer_wait)* analyzer_wait;
+  __typeof__(gsofa_analyzer_analyze)* analyzer_analyze;
   __typeof__(gsofa_analyzer_free)* analyzer_free;
   __typeof__(gsofa_estimate)* estimate;
   __typeof__(gsofa_profile_pattern)* profile_pattern;
@@ -96,8 +95,9 @@ static void* analyze(void* data) {
       break;
     case by_analyzer:
       t->status = lib.analyzer_create(&by);
-      if (t->status == GSOFA_OK) t->status = lib.analyzer_start(by, &pattern, &t->options);
-      if (t->status == GSOFA_OK) t->status = lib.analyzer_wait(by, &of_analyzer);
+      if (t->status == GSOFA_OK) {
+        t->status = lib.analyzer_analyze(by, &pattern, &t->options, &of_analyzer);
+      }
       break;
     case by_estimate:
       t->status = lib.estimate(&pattern, &t->options, &estimate, NULL);
@@ -230,8 +230,7 @@ int main(void) {
   find(library, "gsofa_options_init_sized", &lib.options_init_sized);
   find(library, "gsofa_analyze", &lib.analyze);
   find(library, "gsofa_analyzer_create", &lib.analyzer_create);
-  find(library, "gsofa_analyzer_start", &lib.analyzer_start);
-  find(library, "gsofa_analyzer_wait", &lib.analyzer_wait);
+  find(library, "gsofa_analyzer_analyze", &lib.analyzer_analyze);
   find(library, "gsofa_analyzer_free", &lib.analyzer_free);
   find(library, "gsofa_estimate", &lib.estimate);
   find(library, "gsofa_profile_pattern", &lib.profile_pattern);

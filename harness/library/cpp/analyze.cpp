@@ -1,6 +1,5 @@
-// The functions of gsofa.hpp, except analyzer (analyzer.cpp),
-// pending_analysis (pending.cpp) and read_pattern() (read_pattern.cpp). An analysis begins in
-// forms.cpp.
+// The functions of gsofa.hpp, except analyzer (analyzer.cpp) and read_pattern() (read_pattern.cpp).
+// An analysis begins in forms.cpp.
 
 #include <algorithm>
 #include <utility>

@@ -1,80 +1,38 @@
-#include <atomic>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "common/parallel.hpp"
-#include "common/thread_device.hpp"
 #include "gsofa/gsofa.hpp"
 #include "harness/library/cpp/errors.hpp"
 #include "harness/library/cpp/forms.hpp"
-#include "harness/library/cpp/pending.hpp"
+#include "harness/library/cpp/supervision.hpp"
 
 namespace gsofa {
 
 using namespace library;
 
 struct analyzer::state {
-  // What the analyses of one process work in and with. Those of a forked process leave it alone: it
-  // may be half written, and its thread does not exist there.
+  // What the analyses of one process work in. A forked process leaves that of its parent alone: it
+  // may be half written.
   struct parts {
     workspace kept;
     analysis found;
-    std::shared_ptr<pending_analysis::state> last;  // of start()
-    work_thread worker;
-    cancellation stop;              // of analyze()
-    std::atomic<bool> busy{false};  // with analyze()
-    std::atomic<bool> left{false};  // by its owner, to analyze()
+    bool busy = false;
     const std::uint64_t process = process_number();
 
     parts() { kept.keeps = true; }
-    parts(const parts&) = delete;
-    parts& operator=(const parts&) = delete;
-    ~parts() {
-      if (last == nullptr) return;
-      last->stop.request();
-      if (!last->ended()) last->wait();
-      last->withdraw();
-    }
   };
 
   analysis_options options;
-  std::unique_ptr<parts> own = std::make_unique<parts>();
-
-  state() = default;
-  state(const state&) = delete;
-  state& operator=(const state&) = delete;
-  ~state() { leave(std::move(own)); }
-
-  // Ends the parts now, or, where a callback of their analysis calls, once that has ended.
-  static void leave(std::unique_ptr<parts> parts) noexcept {
-    if (parts->process != process_number()) {
-      static_cast<void>(parts.release());
-    } else if (parts->busy) {
-      parts->left = true;
-      parts->stop.silence();
-      static_cast<void>(parts.release());
-    } else if (parts->last != nullptr && parts->last->is_done_here()) {
-      parts->last->stop.silence();
-      work_thread& worker = parts->worker;
-      worker.end_with([of = parts.release()] { delete of; });  // NOLINT
-    }
-  }
+  std::unique_ptr<parts, leave_in_child> own = left_in_child<parts>();
 
   // Before another analysis.
   parts& taken_back() {
-    if (own->process != process_number()) {
-      auto fresh = std::make_unique<parts>();
-      static_cast<void>(own.release());
-      own = std::move(fresh);
-    }
-    if (own->busy || (own->last != nullptr && !own->last->ended())) {
-      throw invalid_input("analyzer: an analysis has not ended yet");
-    }
-    if (own->last != nullptr) own->last->withdraw();
-    own->last = nullptr;
+    if (own->process != process_number()) own = left_in_child<parts>();
+    if (own->busy) throw invalid_input("analyzer: an analysis has not ended yet");
     own->kept.updates.on = false;
     return *own;
   }
@@ -100,53 +58,26 @@ struct analyzer::state {
 
  private:
   const analysis& analyze_with(parts& with, const given_pattern& a) {
+    // A callback may change the options.
     const analysis_options with_options = options;
-    with.busy = true;
-    const auto end = [&] {
-      with.busy = false;
-      if (!with.left) return false;
-      delete &with;  // NOLINT(cppcoreguidelines-owning-memory)
-      return true;
-    };
-    try {
-      analyze_into(a, with_options, with.kept, &with.stop, with.found);
-    } catch (...) {
-      if (with.process == process_number()) end();
-      throw;
-    }
-    if (end()) throw cancelled_error();
+    struct busy_scope {
+      parts& of;
+      explicit busy_scope(parts& p) : of(p) { of.busy = true; }
+      busy_scope(const busy_scope&) = delete;
+      busy_scope& operator=(const busy_scope&) = delete;
+      ~busy_scope() { of.busy = false; }
+    } const scope(with);
+    analyze_into(a, with_options, with.kept, with.found);
     return with.found;
   }
 };
-
-namespace {
-
-// The caller's functions are gone when the analysis has ended.
-void analyze_pending(const given_pattern& a, analysis_options&& options, workspace& kept,
-                     analysis& found, pending_state& pending) {
-  std::exception_ptr failed;
-  try {
-    const analysis_options with = std::move(options);
-    reporting([&] { analyze_into(a, with, kept, &pending.stop, found); });
-  } catch (...) {
-    failed = std::current_exception();
-  }
-  pending.end(failed, failed ? nullptr : &found);
-}
-
-}  // namespace
 
 analyzer::analyzer(analysis_options options) : state_(std::make_unique<state>()) {
   state_->options = std::move(options);
 }
 analyzer::~analyzer() = default;
 analyzer::analyzer(analyzer&&) noexcept = default;
-analyzer& analyzer::operator=(analyzer&& o) noexcept {
-  if (this == &o) return *this;
-  const analyzer before(std::move(*this));  // a callback of its own analysis may look at this one
-  state_ = std::move(o.state_);
-  return *this;
-}
+analyzer& analyzer::operator=(analyzer&&) noexcept = default;
 analysis_options& analyzer::options() { return state_->options; }
 
 const analysis& analyzer::analyze(const csr_view& a) { return analyze<csr_view>(a); }
@@ -165,31 +96,9 @@ const analysis& analyzer::update(const View& a, std::span<const std::int32_t> pr
   return state_->update(given_pattern(a), previous);
 }
 
-template <class View>
-pending_analysis analyzer::start(const View& a) {
-  return reporting([&] {
-    state::parts& with = state_->taken_back();
-    const auto pending = std::make_shared<pending_analysis::state>();
-    with.last = pending;
-    try {
-      with.worker.give([&with, a = given_pattern(a), pending, options = state_->options,
-                        device = thread_device()]() mutable {
-        use_thread_device(device);
-        analyze_pending(a, std::move(options), with.kept, with.found, *pending);
-      });
-    } catch (...) {
-      with.last = nullptr;
-      throw;
-    }
-    return pending_analysis(pending);
-  });
-}
-
-template GSOFA_API pending_analysis analyzer::start(const csr_view&);
-#define GSOFA_INSTANTIATE(View)                                                                    \
-  template GSOFA_API const analysis& analyzer::analyze(const View&);                               \
-  template GSOFA_API const analysis& analyzer::update(const View&, std::span<const std::int32_t>); \
-  template GSOFA_API pending_analysis analyzer::start(const View&)
+#define GSOFA_INSTANTIATE(View)                                      \
+  template GSOFA_API const analysis& analyzer::analyze(const View&); \
+  template GSOFA_API const analysis& analyzer::update(const View&, std::span<const std::int32_t>)
 GSOFA_INSTANTIATE(csr_view_32);
 GSOFA_INSTANTIATE(csr_view_64);
 GSOFA_INSTANTIATE(csc_view);

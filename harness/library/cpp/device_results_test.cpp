@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <future>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -300,34 +301,36 @@ TEST_CASE("results are written after what a stream of the caller does with their
     options.device_memory = [&](std::size_t bytes) { return heap.allocate_in_use(bytes); };
     options.device_stream = heap.stream();
     analyzer by(options);
-    pending_analysis p = by.start(view);
-    const analysis& left = p.get();
+    const analysis& left = by.analyze(view);
     REQUIRE(left.variant == "gpu_bitmap_panels");
     check_same(heap.read(left.device_supernodal, a.n_rows), expected.supernodal);
     if (relax == 1) check_same(heap.read(left.device_u), expected.u);
   }
 }
 
-TEST_CASE("two pending analyses leave their results on the device") {
+TEST_CASE("analyses of two threads leave their results on the device") {
   if (!device_heap().works()) return;
   std::mt19937_64 engine(38);
   const pattern patterns[] = {coupled_pattern(engine, 120), coupled_pattern(engine, 70)};
   const analysis_options plain{.match = false, .order = order_method::amd, .factors = true};
   device_heap heaps[2];
   analyzer by[] = {analyzer(plain), analyzer(plain)};
-  pending_analysis pending[2];
   for (int round = 0; round < 5; ++round) {
     for (int k = 0; k < 2; ++k) {
       by[k].options().device_memory = [&heap = heaps[k]](std::size_t bytes) {
         return heap.allocate(bytes);
       };
-      const pattern& a = patterns[k];
-      pending[k] = by[k].start(csr_view{a.n_rows, a.row_ptr, a.col_idx});
     }
+    const auto analyzed = [&](int k) -> const analysis& {
+      const pattern& a = patterns[k];
+      return by[k].analyze(csr_view{a.n_rows, a.row_ptr, a.col_idx});
+    };
+    auto other = std::async(std::launch::async, [&] { return analyzed(1).device_u; });
+    const device_csr_view found[] = {analyzed(0).device_u, other.get()};
     for (int k = 0; k < 2; ++k) {
       const pattern& a = patterns[k];
       const analysis expected = analyze(csr_view{a.n_rows, a.row_ptr, a.col_idx}, plain);
-      check_same(heaps[k].read(pending[k].get().device_u), expected.u);
+      check_same(heaps[k].read(found[k]), expected.u);
     }
   }
 }
@@ -439,13 +442,16 @@ TEST_CASE("masks leave for the arrays of the analysis before, whatever became of
   for (int round = 0; round < 6; ++round) {
     CAPTURE(round);
     if (round % 2 == 1) {
-      pending_analysis pending = kept.start(view);
-      pending.cancel();
+      kept.options().progress = [round, calls = 0](const analysis_progress&) mutable {
+        return ++calls < round;
+      };
+      kept.options().progress_seconds = 1e-5;
       try {
-        pending.get();
+        kept.analyze(view);
       } catch (const analysis_error& e) {
         CHECK(e.kind() == failure::cancelled);
       }
+      kept.options().progress = nullptr;
     }
     // An analysis that keeps the masks on the device writes to no array of the one before.
     kept.options().masks = round % 3 != 1;

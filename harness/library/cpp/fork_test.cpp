@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdint>
 #include <random>
-#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
 #include "reference/test_patterns.hpp"
 
@@ -60,35 +58,6 @@ analysis_options plain(int threads = 1) {
           .supernodal = true};
 }
 
-// Stops an analysis in its first callback, on whatever thread that is, until open().
-struct gate {
-  std::atomic<int> state{0};  // 1: reached, 2: open
-  void stop_in(analysis_options& options) {
-    options.progress = [this](const analysis_progress&) {
-      int before = 0;
-      state.compare_exchange_strong(before, 1);
-      state.notify_all();
-      while (state == 1) state.wait(1);
-      return true;
-    };
-  }
-  void wait_until_reached() { state.wait(0); }
-  void open() {
-    state = 2;
-    state.notify_all();
-  }
-};
-
-// What get() throws.
-failure failure_of(pending_analysis& p) {
-  try {
-    p.get();
-  } catch (const analysis_error& e) {
-    return e.kind();
-  }
-  return failure{};
-}
-
 TEST_CASE("an analyzer that is older than a fork works in the child") {
   const pattern a = five_point_grid(12);
   const pattern b = five_point_grid(9);
@@ -97,16 +66,15 @@ TEST_CASE("an analyzer that is older than a fork works in the child") {
     const analysis of_a = analyze(view_of(a), plain(threads));
     const analysis of_b = analyze(view_of(b), plain(threads));
     analyzer used(plain(threads)), unused(plain(threads)), other(plain(threads));
-    pending_analysis p = used.start(view_of(a));
-    REQUIRE(same(p.get(), of_a));
+    const analysis& before = used.analyze(view_of(a));
+    REQUIRE(same(before, of_a));
     REQUIRE(same(other.analyze(view_of(a)), of_a));
     const auto work = [&] {
-      bool holds = p.ready() && same(p.get(), of_a);  // what had ended stays
-      holds = holds && same(used.start(view_of(b)).get(), of_b);
+      bool holds = same(before, of_a);  // a result of the parent stays
+      holds = holds && same(used.analyze(view_of(b)), of_b);
       holds = holds && same(used.analyze(view_of(a)), of_a);
-      holds = holds && same(unused.start(view_of(b)).get(), of_b);
+      holds = holds && same(unused.analyze(view_of(b)), of_b);
       holds = holds && same(other.analyze(view_of(b)), of_b);
-      holds = holds && same(other.start(view_of(a)).get(), of_a);
       used = analyzer{};
       const analyzer moved = std::move(other);
       return holds;
@@ -114,100 +82,11 @@ TEST_CASE("an analyzer that is older than a fork works in the child") {
     CHECK(in_child(work) == 0);
     CHECK(in_child([&] { return in_child(work) == 0 && work(); }) == 0);
     CHECK(in_child([&] {
-            analyzer gone = std::move(used);
-            pending_analysis none = std::move(p);
+            const analyzer gone = std::move(used);
             return true;
           }) == 0);
     CHECK(work());
   }
-}
-
-TEST_CASE("an analysis under way at a fork goes on in the parent alone") {
-  const pattern a = five_point_grid(12);
-  const analysis expected = analyze(view_of(a), plain());
-  gate of;
-  analyzer by(plain());
-  of.stop_in(by.options());
-  pending_analysis p = by.start(view_of(a));
-  of.wait_until_reached();
-  CHECK(in_child([&] {
-          bool holds = p.ready() && failure_of(p) == failure::unavailable;
-          p.cancel();
-          p = {};
-          by.options().progress = nullptr;
-          holds = holds && same(by.start(view_of(a)).get(), expected);
-          return holds && same(by.analyze(view_of(a)), expected);
-        }) == 0);
-  CHECK(in_child([&] {
-          const analyzer gone = std::move(by);
-          const pending_analysis none = std::move(p);
-          return true;
-        }) == 0);
-  CHECK_FALSE(p.ready());
-  of.open();
-  CHECK(same(p.get(), expected));
-}
-
-TEST_CASE("the C interface: analyzers older than a fork") {
-  const pattern a = five_point_grid(8);
-  const gsofa_pattern view{a.n_rows, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32,
-                           GSOFA_CSR};
-  gsofa_options options;
-  gsofa_options_init(&options);
-  options.device = GSOFA_CPU;
-  options.order = GSOFA_ORDER_AMD;
-  const std::int64_t expected = analyze(view_of(a), plain()).nnz_u;
-  // Called in child processes too, where a REQUIRE would throw.
-  const auto nnz_u_of = [](const gsofa_analysis* f) {
-    gsofa_result r;
-    return gsofa_get_result(f, &r) == GSOFA_OK ? r.nnz_u : -1;
-  };
-  const auto finds = [&](gsofa_analyzer* by, const gsofa_options& with) {
-    const gsofa_analysis* f = nullptr;
-    return gsofa_analyzer_start(by, &view, &with) == GSOFA_OK &&
-           gsofa_analyzer_wait(by, &f) == GSOFA_OK && nnz_u_of(f) == expected;
-  };
-  gsofa_analyzer *idle = nullptr, *running = nullptr;
-  REQUIRE(gsofa_analyzer_create(&idle) == GSOFA_OK);
-  REQUIRE(gsofa_analyzer_create(&running) == GSOFA_OK);
-  REQUIRE(finds(idle, options));
-  std::atomic<int> state{0};
-  gsofa_options stops = options;
-  stops.user = &state;
-  stops.progress = [](int, double, void* user) {
-    auto& now = *static_cast<std::atomic<int>*>(user);
-    int before = 0;
-    now.compare_exchange_strong(before, 1);
-    now.notify_all();
-    while (now == 1) now.wait(1);
-    return 0;
-  };
-  REQUIRE(gsofa_analyzer_start(running, &view, &stops) == GSOFA_OK);
-  state.wait(0);
-  CHECK(in_child([&] {
-          const gsofa_analysis* f = nullptr;
-          bool holds = gsofa_analyzer_wait(idle, &f) == GSOFA_OK && nnz_u_of(f) == expected;
-          holds = holds && finds(idle, options);
-          gsofa_analyzer_free(idle);
-          holds = holds && gsofa_analyzer_ready(running) != 0;
-          holds = holds && gsofa_analyzer_wait(running, &f) == GSOFA_UNAVAILABLE && f == nullptr;
-          holds = holds && std::string(gsofa_last_error()).find("fork") != std::string::npos;
-          gsofa_analyzer_cancel(running);
-          holds = holds && finds(running, options);
-          gsofa_analyzer_free(running);
-          return holds;
-        }) == 0);
-  CHECK(in_child([&] {
-          gsofa_analyzer_free(running);
-          gsofa_analyzer_free(idle);
-          return true;
-        }) == 0);
-  state = 2;
-  state.notify_all();
-  const gsofa_analysis* f = nullptr;
-  CHECK(gsofa_analyzer_wait(running, &f) == GSOFA_OK);
-  gsofa_analyzer_free(running);
-  gsofa_analyzer_free(idle);
 }
 
 // The allocator of the address sanitizer stays locked in a child that was forked while another
@@ -224,15 +103,14 @@ TEST_CASE("processes forked while threads analyse") {
   for (int t = 0; t < 2; ++t) {
     busy.emplace_back([&] {
       analyzer by(options);
-      while (!ends) by.start(view_of(a)).get();
+      while (!ends) by.analyze(view_of(a));
     });
   }
   std::vector<pid_t> children;
   for (int k = 0; k < 12; ++k) {
     children.push_back(begin_child([&] {
       analyzer by(options);
-      return same(analyze(view_of(a), options), expected) &&
-             same(by.start(view_of(a)).get(), expected);
+      return same(analyze(view_of(a), options), expected) && same(by.analyze(view_of(a)), expected);
     }));
   }
   for (const pid_t child : children) CHECK(end_of(child) == 0);

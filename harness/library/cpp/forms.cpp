@@ -193,7 +193,7 @@ void analyze_rows(const checked_input& in, clock::time_point since, const analys
 }
 
 void analyze_into(const given_pattern& a, const analysis_options& options, workspace& w,
-                  cancellation* cancelled_by, analysis& out) {
+                  analysis& out) {
   const auto work = [&](supervision& s) {
     const auto since = clock::now();
     // An update has many short pieces of work for threads.
@@ -208,14 +208,14 @@ void analyze_into(const given_pattern& a, const analysis_options& options, works
         return analyze_there(rows_there(a), options, w, s, out);
     }
   };
-  supervise(options, work, cancelled_by);
+  supervise(options, work);
 }
 
 analysis analyze_given(const given_pattern& a, const analysis_options& options) {
   return reporting([&] {
     const auto out = left_in_child<analysis>();
     const auto w = left_in_child<workspace>();
-    analyze_into(a, options, *w, nullptr, *out);
+    analyze_into(a, options, *w, *out);
     return std::move(*out);
   });
 }

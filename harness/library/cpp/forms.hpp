@@ -13,7 +13,7 @@ namespace gsofa::library {
 /// Analyzes a pattern under supervision, in the storage of `w` and `out`. Throws what
 /// rethrow_for_caller() takes.
 void analyze_into(const given_pattern& a, const analysis_options& options, workspace& w,
-                  cancellation* cancelled_by, analysis& out);
+                  analysis& out);
 
 /// analyze(), estimate(), order() and profile() of gsofa.hpp.
 analysis analyze_given(const given_pattern& a, const analysis_options& options);

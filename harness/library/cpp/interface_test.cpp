@@ -480,6 +480,25 @@ TEST_CASE("a matrix of order 0 has an answer, by every order and with every resu
   CHECK(kept.analyze(csr_view{0, row_ptr, {}}).n == 0);
 }
 
+TEST_CASE("a callback may not begin an analysis of its own analyzer") {
+  const pattern a = reference::testing::five_point_grid(9);
+  analyzer by({.order = order_method::amd}), other({.order = order_method::amd});
+  int calls = 0;
+  by.options().progress = [&](const analysis_progress&) {
+    ++calls;
+    CHECK_THROWS_WITH_AS(by.analyze(view_of(a)), "analyzer: an analysis has not ended yet",
+                         invalid_input);
+    CHECK(other.analyze(view_of(a)).n == 81);
+    by.options().order = order_method::natural;  // of the next analysis
+    return true;
+  };
+  CHECK(by.analyze(view_of(a)).order == "amd");
+  CHECK(calls > 0);
+  by.options().progress = nullptr;
+  CHECK(by.analyze(view_of(a)).order == "natural");
+  const analyzer moved = std::move(by);
+}
+
 TEST_CASE("matrices are read from files: C++ and C give the same, and one line for a fault") {
   const temporary_directory folder;
   const std::string file = folder.path() / "a matrix";

@@ -45,10 +45,8 @@ void supervision::pass_on_lines() {
   for (const std::string& line : lines) log_(line);
 }
 
-void supervise(const analysis_options& options, const std::function<void(supervision&)>& work,
-               cancellation* cancelled_by) {
+void supervise(const analysis_options& options, const std::function<void(supervision&)>& work) {
   supervision s(options, static_cast<bool>(options.progress));
-  const cancellation::scope scope(cancelled_by, s.stop);
   if (!options.progress) {
     work(s);
     return;
@@ -57,7 +55,7 @@ void supervise(const analysis_options& options, const std::function<void(supervi
   bool cancelled = false;
   std::uint64_t process = process_number();
   const auto call_back = [&] {
-    if (cancelled || (cancelled_by != nullptr && cancelled_by->is_silent())) return;
+    if (cancelled) return;
     try {
       s.pass_on_lines();
       if (process == process_number()) cancelled = !options.progress(s.look());
@@ -76,7 +74,6 @@ void supervise(const analysis_options& options, const std::function<void(supervi
   bool done = false;
   try {
     std::jthread worker([&, device = thread_device()] {
-      const cancellation::thread_scope here(cancelled_by, 1);
       try {
         use_thread_device(device);
         work(s);
@@ -102,7 +99,7 @@ void supervise(const analysis_options& options, const std::function<void(supervi
   } catch (const std::system_error& e) {
     throw error(exit_code::run_failed, std::string("cannot start a thread: ") + e.what());
   }
-  if (!of_callback && (cancelled_by == nullptr || !cancelled_by->is_silent())) {
+  if (!of_callback) {
     try {
       s.pass_on_lines();
     } catch (...) {

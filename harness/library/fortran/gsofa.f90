@@ -234,29 +234,18 @@ module gsofa
       import
       type(c_ptr), value :: by
     end subroutine
-    integer(c_int) function gsofa_analyzer_start(by, a, options) bind(c)
+    integer(c_int) function gsofa_analyzer_analyze(by, a, options, out) bind(c)
       import
       type(c_ptr), value :: by
       type(gsofa_pattern), intent(in) :: a
       type(gsofa_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: out
     end function
-    integer(c_int) function gsofa_analyzer_start_device(by, a, options) bind(c)
+    integer(c_int) function gsofa_analyzer_analyze_device(by, a, options, out) bind(c)
       import
       type(c_ptr), value :: by
       type(gsofa_device_pattern), intent(in) :: a
       type(gsofa_options), intent(in) :: options
-    end function
-    integer(c_int) function gsofa_analyzer_ready(by) bind(c)
-      import
-      type(c_ptr), value :: by
-    end function
-    subroutine gsofa_analyzer_cancel(by) bind(c)
-      import
-      type(c_ptr), value :: by
-    end subroutine
-    integer(c_int) function gsofa_analyzer_wait(by, out) bind(c)
-      import
-      type(c_ptr), value :: by
       type(c_ptr), intent(inout) :: out
     end function
     integer(c_int) function gsofa_analyzer_update(by, a, previous, options, out) bind(c)

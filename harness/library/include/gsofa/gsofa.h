@@ -8,9 +8,8 @@
 /// gsofa_last_error().
 ///
 /// Ownership: arrays that the caller passes stay the caller's; after a call returns, the library no
-/// longer reads them (gsofa_analyzer_start: after the analysis has ended). Arrays in a gsofa_result
-/// belong to their gsofa_analysis and are valid until it is released. Nothing that the caller
-/// changes after a call changes a result.
+/// longer reads them. Arrays in a gsofa_result belong to their gsofa_analysis and are valid until
+/// it is released. Nothing that the caller changes after a call changes a result.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -236,7 +235,7 @@ GSOFA_API gsofa_status gsofa_analyze_device(const gsofa_device_pattern* a,
 GSOFA_API void gsofa_free(gsofa_analysis* a);
 
 /// Fills `size` bytes of the result. The arrays are valid until gsofa_free(), or for a handle of an
-/// analyzer until its next start or update. GSOFA_INVALID_INPUT, with `*out` zeroed, if `a` is
+/// analyzer until its next analysis or update. GSOFA_INVALID_INPUT, with `*out` zeroed, if `a` is
 /// NULL.
 GSOFA_API gsofa_status gsofa_get_result_sized(const gsofa_analysis* a, gsofa_result* out,
                                               size_t size);
@@ -247,37 +246,24 @@ static inline gsofa_status gsofa_get_result(const gsofa_analysis* a, gsofa_resul
 /// Why the last call of this thread that returned no GSOFA_OK failed; "" before any failure.
 GSOFA_API const char* gsofa_last_error(void);
 
-/// Analyzes pattern after pattern on a thread of its own and keeps its working storage, as analyzer
-/// and pending_analysis of gsofa.hpp.
+/// Analyzes pattern after pattern and keeps its working storage, as analyzer of gsofa.hpp.
 typedef struct gsofa_analyzer gsofa_analyzer;
 GSOFA_API gsofa_status gsofa_analyzer_create(gsofa_analyzer** out);
-/// Cancels a running analysis, waits for its end, and releases all results; NULL is allowed. In a
-/// callback of the analysis it returns at once, and no callback is called again.
+/// Releases the analyzer and its results; NULL is allowed. Not in a callback of its analysis.
 GSOFA_API void gsofa_analyzer_free(gsofa_analyzer* by);
-/// Starts an analysis and returns. The arrays of the pattern and of the options must live until the
-/// analysis has ended; another thread calls the callbacks. The previous result becomes invalid.
-/// GSOFA_INVALID_INPUT while the previous analysis runs, and for malformed arguments; all other
-/// errors are for gsofa_analyzer_wait() to report.
-GSOFA_API gsofa_status gsofa_analyzer_start(gsofa_analyzer* by, const gsofa_pattern* a,
-                                            const gsofa_options* options);
-GSOFA_API gsofa_status gsofa_analyzer_start_device(gsofa_analyzer* by,
-                                                   const gsofa_device_pattern* a,
-                                                   const gsofa_options* options);
-/// Nonzero if gsofa_analyzer_wait() would not wait.
-GSOFA_API int gsofa_analyzer_ready(const gsofa_analyzer* by);
-/// Requests that the analysis of the last start end, and does not wait: GSOFA_CANCELLED, unless it
-/// completes first. Only options->progress cancels an update.
-GSOFA_API void gsofa_analyzer_cancel(gsofa_analyzer* by);
-/// Waits for the end of the last analysis, or returns the result of the last update; may be called
-/// repeatedly. `*out` belongs to the analyzer and is valid until the next start or update; NULL
-/// after any failure. GSOFA_INVALID_INPUT in a callback of the analysis, and after an update that
-/// failed. GSOFA_UNAVAILABLE in a process that was forked while the analysis was running,
-/// which continues in the parent alone.
-GSOFA_API gsofa_status gsofa_analyzer_wait(gsofa_analyzer* by, const gsofa_analysis** out);
-/// Analyzes a pattern that differs little from that of the last update of this analyzer, on the
-/// calling thread, as analyzer::update() of gsofa.hpp. previous[i], of n entries, is the row of
-/// that pattern that row i was, -1 if it is new; NULL: i. Only options->progress cancels an update.
-/// `*out` is as for gsofa_analyzer_wait().
+/// Analyzes a pattern on the calling thread. `*out` belongs to the analyzer and is valid until its
+/// next analysis or update; NULL after any failure. GSOFA_INVALID_INPUT in a callback of its own
+/// analysis.
+GSOFA_API gsofa_status gsofa_analyzer_analyze(gsofa_analyzer* by, const gsofa_pattern* a,
+                                              const gsofa_options* options,
+                                              const gsofa_analysis** out);
+GSOFA_API gsofa_status gsofa_analyzer_analyze_device(gsofa_analyzer* by,
+                                                     const gsofa_device_pattern* a,
+                                                     const gsofa_options* options,
+                                                     const gsofa_analysis** out);
+/// Analyzes a pattern that differs little from that of the last update of this analyzer, as
+/// analyzer::update() of gsofa.hpp. previous[i], of n entries, is the row of that pattern that row
+/// i was, -1 if it is new; NULL: i. `*out` is as for gsofa_analyzer_analyze().
 GSOFA_API gsofa_status gsofa_analyzer_update(gsofa_analyzer* by, const gsofa_pattern* a,
                                              const int32_t previous[], const gsofa_options* options,
                                              const gsofa_analysis** out);

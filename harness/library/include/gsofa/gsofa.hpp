@@ -375,39 +375,13 @@ GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = 
 template <class View>
 analysis analyze(const View& a, const analysis_options& options = {});
 
-/// A running analysis: see analyzer::start(). Each object belongs to one thread at a time.
-class GSOFA_API pending_analysis {
- public:
-  pending_analysis() noexcept;  ///< none
-  /// Cancels a running analysis and waits for its end; afterwards nothing reads the pattern. It
-  /// does not wait in a callback of that analysis.
-  ~pending_analysis();
-  pending_analysis(pending_analysis&&) noexcept;
-  pending_analysis& operator=(pending_analysis&&) noexcept;
-  /// Whether the analysis has ended, so that get() does not wait.
-  [[nodiscard]] bool ready() const;
-  /// Waits for the end of the analysis, and returns or throws what analyzer::analyze() would have
-  /// returned or thrown; may be called repeatedly. The result is valid until the next analysis or
-  /// the end of the analyzer; after that, if there is no analysis, and in a callback of the
-  /// analysis, get() throws invalid_input. In a process that was forked while the analysis was
-  /// running, it throws analysis_error of kind unavailable and does not wait.
-  const analysis& get();
-  /// Requests that the analysis end, as if analysis_options::progress had returned false, and does
-  /// not wait. An analysis that ends all the same is complete.
-  void cancel() noexcept;
-
- private:
-  struct state;
-  friend class analyzer;
-  explicit pending_analysis(std::shared_ptr<state> s) noexcept;
-  std::shared_ptr<state> state_;
-};
-
 /// Analyzes pattern after pattern and keeps its working storage. A second analysis allocates no
 /// array as long as the matrix if the order is natural, or given as a postorder
 /// (analysis::row_order of an earlier analysis is one), rows are sorted, the diagonal is explicit,
 /// and only counts are requested; with a postorder also for factors, supernodal and masks. Each
-/// object belongs to one thread at a time.
+/// object belongs to one thread at a time. A callback of an analysis must not destroy its analyzer;
+/// another analysis that it begins with it throws invalid_input. A forked process begins its first
+/// analysis with storage of its own.
 class GSOFA_API analyzer {
  public:
   explicit analyzer(analysis_options options = {});
@@ -437,16 +411,6 @@ class GSOFA_API analyzer {
   /// The same for the other views that analyze() takes.
   template <class View>
   const analysis& update(const View& a, std::span<const std::int32_t> previous = {});
-  /// Starts analyze() of `a` on a thread of this object and returns. View is csr_view or a view of
-  /// analyze() above. That thread does all of the analysis, also the waiting for a device, and
-  /// calls options().progress, log and device_memory, the last with the device that is current in
-  /// the calling thread. The options are copied. The arrays of `a`, of the permutation and of
-  /// relaxed supernodes must live until the analysis has ended. start() and analyze() throw
-  /// invalid_input while the previous analysis runs. The end of this object cancels the analysis
-  /// and waits, except in a callback of the analysis. A forked process begins its first analysis
-  /// with a thread and storage of its own.
-  template <class View>
-  pending_analysis start(const View& a);
 
  private:
   struct state;
