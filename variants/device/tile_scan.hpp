@@ -18,11 +18,37 @@ inline constexpr int threads_per_block = 256;
 inline constexpr int threads_per_block = 32;
 #endif
 
-/// Blocks for grid-stride loops over `items` items.
+/// Blocks for loops over grid_items(items).
 inline int blocks_for(offset_t items) {
   const offset_t most = offset_t{multiprocessors()} * 16;
   return static_cast<int>(std::clamp<offset_t>((items - 1) / threads_per_block + 1, 1, most));
 }
+
+/// The numbers from 0 to count - 1, divided among the threads of the grid:
+/// `for (const offset_t k : grid_items(count))`.
+class grid_items {
+ public:
+  struct end_of_items {
+    offset_t count;
+  };
+  struct iterator {
+    offset_t item, step;
+
+    GSOFA_DEVICE offset_t operator*() const { return item; }
+    GSOFA_DEVICE void operator++() { item += step; }
+    GSOFA_DEVICE bool operator!=(const end_of_items& end) const { return item < end.count; }
+  };
+
+  GSOFA_DEVICE explicit grid_items(offset_t count) : count_(count) {}
+  GSOFA_DEVICE iterator begin() const {
+    return {offset_t{simt::block_index()} * simt::block_size() + simt::thread_index(),
+            offset_t{simt::grid_size()} * simt::block_size()};
+  }
+  GSOFA_DEVICE end_of_items end() const { return {count_}; }
+
+ private:
+  offset_t count_;
+};
 
 // An operation Op has a trivial type `value`, identity(), combine(earlier, later), the number of
 // items count(), item(k), and emit(k, inclusive).

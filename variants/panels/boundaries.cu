@@ -131,8 +131,7 @@ struct first_blocks {
 GSOFA_KERNEL void count_steps_kernel(first_blocks first, const index_t* panel_parent,
                                      index_t* steps) {
   simt::after_earlier_launches();
-  for (offset_t i = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       i < first.count; i += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t i : grid_items(first.count)) {
     const index_t end = first.end(i);
     index_t count = 0;
     for (index_t j = first.panel(i); j >= 0 && j < end; j = panel_parent[j]) ++count;
@@ -163,8 +162,7 @@ GSOFA_KERNEL void list_boundaries_kernel(first_blocks first, const index_t* pane
                                          column_block* blocks, std::uint32_t* panels,
                                          boundary_sizes sizes) {
   simt::after_earlier_launches();
-  for (offset_t i = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       i < first.count; i += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t i : grid_items(first.count)) {
     const index_t end = first.end(i);
     const index_t target = first.target(i);
     const std::uint64_t of_target = static_cast<std::uint64_t>(target) << first.bits;
@@ -183,8 +181,7 @@ GSOFA_KERNEL void list_boundaries_kernel(first_blocks first, const index_t* pane
 
 GSOFA_KERNEL void number_kernel(offset_t count, std::uint32_t* numbers) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(count)) {
     numbers[k] = static_cast<std::uint32_t>(k);
   }
 }
@@ -194,8 +191,7 @@ GSOFA_KERNEL void gather_blocks_kernel(offset_t count, const column_block* block
                                        const std::uint32_t* numbers, column_block* sorted,
                                        index_t* targets, mask_t* masks) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(count)) {
     const column_block block = blocks[numbers[k]];
     sorted[k] = block;
     targets[k] = block.target();

@@ -23,8 +23,7 @@ GSOFA_KERNEL void subtree_kernel(index_t n, index_t width, const std::uint32_t* 
                                  std::uint32_t* children, std::uint32_t* big_children, index_t* low,
                                  std::uint32_t* root) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     const auto v = static_cast<index_t>(k);
     const std::uint32_t p = parent[v];
     index_t first = v;
@@ -132,8 +131,7 @@ GSOFA_KERNEL void panel_tree_kernel(index_t n, const std::uint32_t* parent, sibl
   simt::after_earlier_launches();
   const std::uint32_t panels = totals->panels;
   std::uint32_t with_siblings = 0;
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     const auto v = static_cast<index_t>(k);
     const std::uint32_t p = parent[v];
     if (!is_etree && p != no_parent && siblings.children[p] > 1) {

@@ -33,8 +33,6 @@ struct fill_list {
 };
 GSOFA_KERNEL void fill_kernel(fill_list fills) {
   simt::after_earlier_launches();
-  const offset_t thread = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-  const offset_t threads = offset_t{simt::grid_size()} * simt::block_size();
   for (const word_fill& f : fills.of) {
     // Arrays begin at multiples of 16 bytes.
     struct alignas(16) four {
@@ -42,8 +40,8 @@ GSOFA_KERNEL void fill_kernel(fill_list fills) {
     };
     auto* const fours = reinterpret_cast<four*>(f.words);
     const std::uint32_t v = f.value;
-    for (offset_t k = thread; k < f.count / 4; k += threads) fours[k] = {{v, v, v, v}};
-    for (offset_t k = f.count / 4 * 4 + thread; k < f.count; k += threads) f.words[k] = v;
+    for (const offset_t k : grid_items(f.count / 4)) fours[k] = {{v, v, v, v}};
+    for (const offset_t k : grid_items(f.count % 4)) f.words[f.count / 4 * 4 + k] = v;
   }
 }
 
@@ -153,8 +151,7 @@ GSOFA_KERNEL void minima_kernel(const std::uint32_t* in, index_t size, std::uint
 
 GSOFA_KERNEL void nearest_parent_kernel(minima m, index_t n, std::uint32_t* parent) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     // no_parent is -1 in as many bits.
     parent[k] = static_cast<std::uint32_t>(m.nearest(static_cast<index_t>(k)));
   }
@@ -165,8 +162,7 @@ GSOFA_KERNEL void nearest_parent_kernel(minima m, index_t n, std::uint32_t* pare
 GSOFA_KERNEL void mirrored_parents_kernel(const index_t* parent, index_t panels,
                                           std::uint32_t* mirrored) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(panels)) {
     const index_t p = parent[panels - 1 - static_cast<index_t>(k)];
     mirrored[k] = p < 0 ? 0 : static_cast<std::uint32_t>(panels - p);
   }
@@ -175,8 +171,7 @@ GSOFA_KERNEL void mirrored_parents_kernel(const index_t* parent, index_t panels,
 /// label[order[k]] = k.
 GSOFA_KERNEL void label_kernel(index_t n, const index_t* order, index_t* label) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     label[order[k]] = static_cast<index_t>(k);
   }
 }
@@ -185,8 +180,7 @@ GSOFA_KERNEL void label_kernel(index_t n, const index_t* order, index_t* label) 
 GSOFA_KERNEL void relabel_kernel(index_t n, const index_t* order, const index_t* label,
                                  const std::uint32_t* parent, std::uint32_t* out) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     const std::uint32_t p = parent[order[k]];
     out[k] = p == no_parent ? no_parent : static_cast<std::uint32_t>(label[p]);
   }

@@ -155,9 +155,7 @@ GSOFA_KERNEL void first_column_blocks_kernel(matrix_view a, cut_view c, column_b
 GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, structure_totals* totals) {
   simt::after_earlier_launches();
   if (!totals->is_etree()) return;
-  for (std::uint64_t slot =
-           std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       slot < table.capacity; slot += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t slot : grid_items(table.capacity)) {
     const column_block block{simt::load_shared_state(&table.slots[slot].key),
                              simt::load_shared_state(&table.slots[slot].mask)};
     if (block.key == no_key) continue;
@@ -179,9 +177,7 @@ GSOFA_KERNEL void boundary_kernel(cut_view c, column_block_table table, structur
 GSOFA_KERNEL void length_kernel(column_block_table table, std::uint32_t* column_block_count,
                                 unsigned long long* length) {
   simt::after_earlier_launches();
-  for (std::uint64_t k =
-           std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(table.capacity)) {
     const column_block block = table.slots[k];
     if (block.key == no_key) continue;
     simt::atomic_add(column_block_count + block.panel(), std::uint32_t{1});
@@ -237,9 +233,7 @@ static_assert(sizeof(length_scan::value) <= most_scanned);
 GSOFA_KERNEL void collect_kernel(column_block_table table, const offset_t* column_block_begin,
                                  std::uint32_t* cursor, loose_column_blocks out) {
   simt::after_earlier_launches();
-  for (std::uint64_t k =
-           std::uint64_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < table.capacity; k += std::uint64_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(table.capacity)) {
     const column_block block = table.slots[k];
     if (block.key == no_key) continue;
     const index_t j = block.panel();
@@ -265,8 +259,7 @@ GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t column_blocks, loose_co
                               index_t* column_block_panel, mask_t* column_block_mask,
                               index_t* column_block_first) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < a.panels; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(a.panels)) {
     index_t alone = 0;
     index_t at = a.parent[k];
     for (index_t step = 0; step < most_steps; ++step) {
@@ -277,8 +270,7 @@ GSOFA_KERNEL void sort_kernel(ancestor_lists a, offset_t column_blocks, loose_co
     }
     a.single_child_steps[k] = alone;
   }
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < column_blocks; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(column_blocks)) {
     const column_block block = loose.column_blocks[k];
     const index_t j = block.panel();
     offset_t place = column_block_begin[j];

@@ -67,8 +67,7 @@ GSOFA_KERNEL void list_column_blocks_kernel(panel_view p, index_t* targets, inde
 GSOFA_KERNEL void target_blocks_kernel(panel_view p, offset_t column_blocks, const index_t* numbers,
                                        const index_t* owners, target_block* out) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < column_blocks; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(column_blocks)) {
     const index_t q = numbers[k];
     const index_t j = owners[q];
     out[k] = {p.column_block_mask[q], p.position_begin[j] + p.column_block_first[q], p.begin[j]};
@@ -80,8 +79,7 @@ GSOFA_KERNEL void target_blocks_kernel(panel_view p, offset_t column_blocks, con
 GSOFA_KERNEL void list_begin_kernel(const index_t* targets, index_t column_blocks, index_t panels,
                                     index_t* begin) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k <= column_blocks; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(column_blocks + 1)) {
     const index_t last = k == column_blocks ? panels : targets[k];
     for (index_t t = k == 0 ? 0 : targets[k - 1] + 1; t <= last; ++t) {
       begin[t] = static_cast<index_t>(k);

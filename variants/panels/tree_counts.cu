@@ -42,6 +42,7 @@
 #if defined(GSOFA_GPU)
 
 #include "variants/device/matrix_entries.hpp"
+#include "variants/device/tile_scan.hpp"
 #include "variants/panels/stages_device.hpp"
 #include "variants/panels/tree_counts.hpp"
 
@@ -136,8 +137,7 @@ GSOFA_DEVICE bool has_entry(const matrix_view& a, index_t row, index_t column) {
 GSOFA_KERNEL void least_neighbours_kernel(matrix_view a, std::uint32_t* least,
                                           symmetry_totals* totals, std::uint32_t* broken) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < a.n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(a.n)) {
     const auto v = static_cast<index_t>(k);
     const offset_t first = a.row_ptr[k];
     const index_t j = first < a.row_ptr[k + 1] ? a.col_idx[first] : v;
@@ -184,8 +184,7 @@ GSOFA_KERNEL void first_vertices_kernel(parent_maxima tree, std::uint32_t* first
   if (totals->broken != 0) return;
   const index_t n = tree.size[0];
   std::uint32_t roots = 0;
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     const auto found = static_cast<std::uint32_t>(tree.first_of_subtree(static_cast<index_t>(k)));
     first[k] = found;
     simt::atomic_add(begun + found, std::uint32_t{1});
@@ -313,8 +312,7 @@ GSOFA_KERNEL void column_counts_kernel(index_t n, const std::uint32_t* first,
   const auto count = [&](offset_t v) {
     return sums[v] - (first[v] == 0 ? 0 : sums[first[v] - 1]) + 1;
   };
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       exact && k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(exact ? n : 0)) {
     const std::uint32_t mine = count(k);
     u_counts[k] = mine;
     if (supernodes.is_start == nullptr) continue;

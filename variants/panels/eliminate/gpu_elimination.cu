@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "variants/device/tile_scan.hpp"
 #include "variants/panels/eliminate/eliminate.hpp"
 #include "variants/panels/eliminate/tasks.cuh"
 
@@ -70,8 +71,7 @@ GSOFA_DEVICE void follow(const elimination_view& view, index_t j, worker_memory<
 /// The threads also set the counters of later launches to zero.
 GSOFA_BOUNDED_KERNEL(warp_threads) void warp_panels_kernel(elimination_view view) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < view.zero_count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(view.zero_count)) {
     view.zeros[k] = 0;
   }
   worker_memory<tier::warp>& memory =
