@@ -189,32 +189,6 @@ class kept_threads {
   std::unique_ptr<detail::thread_team> team_;
 };
 
-/// Threads of one owner, which start at first use and serve every call. Any thread may use them,
-/// one thread at a time.
-class thread_team {
- public:
-  /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1. False if
-  /// they are at work: body(0) may come here again. Throws std::system_error, std::bad_alloc.
-  template <class Body>
-  bool run(int threads, Body& body) {
-    if (busy_) return false;
-    if (team_ == nullptr || !team_->is_of_this_process()) {
-      team_ = std::make_unique<detail::thread_team>();
-    }
-    team_->start(static_cast<std::size_t>(threads) - 1);
-    busy_ = true;
-    team_->call(
-        threads, detail::who::all,
-        [](void* what, int thread) { (*static_cast<Body*>(what))(thread); }, &body);
-    busy_ = false;
-    return true;
-  }
-
- private:
-  std::unique_ptr<detail::thread_team> team_;
-  bool busy_ = false;
-};
-
 namespace detail {
 
 /// Thrown in a forked process by a call whose other threads belong to the parent.
@@ -228,27 +202,6 @@ inline error refused_threads(int threads, const std::system_error& e) {
   return {exit_code::run_failed,
           "cannot start " + std::to_string(threads) + " threads: " + e.what()};
 }
-
-}  // namespace detail
-
-/// Calls body(thread) on `threads` threads of a team, including the caller's thread, and waits for
-/// all. The first exception thrown by any of them is rethrown here; throws error if the system
-/// refuses a thread, or if the team is at work.
-template <class Body>
-void on_team(thread_team& team, int threads, Body&& body) {
-  detail::first_exception failure;
-  auto guarded = [&](int t) { failure.guard([&] { body(t); }); };
-  bool done = false;
-  try {
-    done = team.run(threads, guarded);
-  } catch (const std::system_error& e) {
-    throw detail::refused_threads(threads, e);
-  }
-  if (!done) throw error(exit_code::run_failed, "threads of a team are at work");
-  failure.rethrow();
-}
-
-namespace detail {
 
 template <class Body>
 void run_threads(int threads, who which, Body&& body) {

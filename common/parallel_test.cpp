@@ -145,33 +145,6 @@ TEST_CASE("a body on kept threads may need threads itself") {
   CHECK(visits == 5);
 }
 
-TEST_CASE("a team has the same threads for whoever calls it, and passes on exceptions") {
-  thread_team team;
-  std::vector<std::thread::id> first;
-  for (int round = 0; round < 50; ++round) {
-    const int threads = 1 + round % 5;
-    std::vector<std::thread::id> who(static_cast<std::size_t>(threads));
-    std::thread caller([&] {
-      on_team(team, threads,
-              [&](int t) { who[static_cast<std::size_t>(t)] = std::this_thread::get_id(); });
-      CHECK_THROWS_WITH_AS(on_team(team, threads,
-                                   [&](int t) {
-                                     if (t == threads - 1) throw std::runtime_error("one");
-                                   }),
-                           "one", std::runtime_error);
-    });
-    caller.join();
-    for (std::size_t t = 1; t < who.size(); ++t) {
-      if (t > first.size()) first.push_back(who[t]);
-      CHECK(who[t] == first[t - 1]);
-    }
-  }
-  CHECK(first.size() == 4);
-  on_team(team, 2, [&](int t) {
-    if (t == 0) CHECK_THROWS_AS(on_team(team, 2, [](int) {}), error);
-  });
-}
-
 namespace {
 std::vector<std::thread::id> who_works(int threads) {
   const kept_threads kept(2);
@@ -261,27 +234,6 @@ TEST_CASE("a forked process starts threads of its own") {
   CHECK(WEXITSTATUS(status) == 0);
   on_threads(4, visit);
   CHECK(visits == 8);
-}
-
-TEST_CASE("a team of one owner starts threads of its own in a forked process") {
-  auto team = std::make_unique<thread_team>();
-  std::atomic<int> visits{0};
-  const auto visit = [&](int) { ++visits; };
-  on_team(*team, 3, visit);
-  const std::uint64_t parent = process_number();
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(60);
-    visits = process_number() != parent ? 0 : 100;
-    on_team(*team, 3, visit);
-    team = nullptr;
-    _exit(visits == 3 ? 0 : 1);
-  }
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
-  CHECK(process_number() == parent);
 }
 
 TEST_CASE("a thread of a forked process has nothing to do with threads that kept a team before") {
