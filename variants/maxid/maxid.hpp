@@ -192,7 +192,7 @@ class maxid_engine {
     base_ = infinity - window_ * (static_cast<std::uint32_t>(a_.n_rows) + 1);
   }
 
-  // The paper's lines 3 to 8: direct neighbours get maxId 0 and enter L or U; those below the
+  // The paper's lines 3 to 6: direct neighbours get maxId 0 and enter L or U; those below the
   // source are the first frontier.
   void start(index_t slot) {
     const index_t src = source(slot);

@@ -185,50 +185,75 @@ class batch_search final : public maxid_search {
   }
   batch_view begin_batch(const source_batch& sources, run_context& context) {
     const phase timed(context, phase_id::init);
-    const auto c = static_cast<offset_t>(sources.count);
-    const offset_t entries =
-        !config_.bubble_removal ? c * n_
-        : sources.list.empty()
-            ? c * sources.begin + c * (c - 1) / 2
-            : std::accumulate(sources.list.begin(), sources.list.end(), offset_t{0});
-    if (!config_.stale_windows || window_ == 0) ++window_;
-    if (!config_.range_reuse || window_ > windows_) {
-      window_ = 1;
-      initialised_ = 0;
-      ++reinitialisations_;
-    }
-    // The part of the arena that maxId reaches for the first time since the last initialisation.
-    const offset_t upto =
-        config_.dynamic_allocation ? std::max(entries, initialised_) : maxid_limit_;
-    if (upto > initialised_) fill_bytes(maxid_ + initialised_, 0xff, upto - initialised_);
-    initialised_ = upto;
-
     batch_view b{};
     b.row_ptr = matrix_->row_ptr();
     b.col_idx = matrix_->col_idx();
     b.n = n_;
     b.begin = sources.begin;
     b.sources = sources.count;
+    b.fill = fill_;
+    b.maxid = maxid_;
+    b.redo = redo_.data();
+    b.control = control_.data();
+    b.report = report_.data();
+    b.slot_tails = slot_tails_.data();
     if (!sources.list.empty()) list_sources(sources, b);
+    const offset_t entries = remove_bubbles(sources, b);
+    reuse_range(b);
+    allocate_dynamically(entries, b);
+    if constexpr (detail::counting) set_counters(b);
+    fill_bytes(control_.data(), 0, control_words);
+    if (config_.separate_queues) fill_bytes(slot_tails_.data(), 0, slot_tails_.size());
+    synchronize();
+    return b;
+  }
+
+  // Range reuse (paper, Section 4): a batch takes the next lower window of values, in which all
+  // earlier values of maxId read as infinity. After the last window maxId is initialised again.
+  void reuse_range(batch_view& b) {
+    if (!config_.stale_windows || window_ == 0) ++window_;
+    if (!config_.range_reuse || window_ > windows_) {
+      window_ = 1;
+      initialised_ = 0;
+      ++reinitialisations_;
+    }
     b.base =
         std::numeric_limits<std::uint32_t>::max() - window_ * (static_cast<std::uint32_t>(n_) + 1);
+  }
+
+  // Bubble removal (paper, Section 6): source s never reaches a vertex above s through maxId, so
+  // its array has s entries instead of |V|. Returns the entries of all sources of the batch.
+  offset_t remove_bubbles(const source_batch& sources, batch_view& b) {
+    const auto c = static_cast<offset_t>(sources.count);
     b.bubble_removal = config_.bubble_removal;
-    b.maxid = maxid_;
-    b.fill = fill_;
-    // What maxId does not need yet goes to the queues, aligned to 8 bytes.
+    if (!config_.bubble_removal) return c * n_;
+    if (sources.list.empty()) return c * sources.begin + c * (c - 1) / 2;
+    std::vector<offset_t> offsets(sources.list.size());
+    std::exclusive_scan(sources.list.begin(), sources.list.end(), offsets.begin(), offset_t{0});
+    copy_to_device(maxid_offsets_.data(), offsets.data(), sources.count);
+    b.maxid_offsets = maxid_offsets_.data();
+    return offsets.back() + sources.list.back();
+  }
+
+  // Dynamic allocation (paper, Section 6): maxId takes as much of the arena as the batch needs, and
+  // the two queues take all that remains. Otherwise maxId and queues have the lengths of the plan.
+  void allocate_dynamically(offset_t entries, batch_view& b) {
+    // The part of the arena that maxId reaches for the first time since the last initialisation.
+    const offset_t upto =
+        config_.dynamic_allocation ? std::max(entries, initialised_) : maxid_limit_;
+    if (upto > initialised_) fill_bytes(maxid_ + initialised_, 0xff, upto - initialised_);
+    initialised_ = upto;
+
     offset_t first = fill_words_ + upto;
-    first += first % 2;
+    first += first % 2;  // queue entries are aligned to 8 bytes
     offset_t capacity = (arena_words_ - first) / 4;
-    if (!config_.dynamic_allocation) capacity = std::min(capacity, queue_entries_);
-    if (queue_option_ > 0) {
+    if (!config_.dynamic_allocation || queue_option_ > 0) {
       capacity = std::min(capacity, queue_entries_);
     }
     capacity = std::min(capacity, most_queue_entries);
     if (config_.separate_queues) {
       capacity = std::max<offset_t>(1, capacity / concurrent_);
-      if (queue_option_ > 0) {
-        capacity = std::min(capacity, per_source_);
-      }
+      if (queue_option_ > 0) capacity = std::min(capacity, per_source_);
     }
     b.capacity = static_cast<std::uint32_t>(capacity);
     const offset_t places = config_.separate_queues ? capacity * concurrent_ : capacity;
@@ -236,27 +261,21 @@ class batch_search final : public maxid_search {
     b.queue[1] = b.queue[0] + places;
     least_places_ = most_places_ == 0 ? places : std::min(least_places_, places);
     most_places_ = std::max(most_places_, places);
-    b.redo = redo_.data();
-    b.control = control_.data();
-    b.report = report_.data();
-    b.slot_tails = slot_tails_.data();
-    if constexpr (detail::counting) {
-      b.counters = counters_.data();
-      b.visits = visits_.data();
-      b.source_frontiers = source_frontiers_.data();
-      b.source_edges = source_edges_.data();
-      b.source_levels = source_levels_.data();
-      b.source_seen = source_seen_.data();
-      fill_bytes(visits_.data(), 0, visits_.size());
-      fill_bytes(source_seen_.data(), 0, source_seen_.size());
-    }
-    fill_bytes(control_.data(), 0, control_words);
-    if (config_.separate_queues) fill_bytes(slot_tails_.data(), 0, slot_tails_.size());
-    synchronize();
-    return b;
   }
 
-  // Sources that are not consecutive, and where the maxId of each begins, on the device.
+  // Of the counting build.
+  void set_counters(batch_view& b) {
+    b.counters = counters_.data();
+    b.visits = visits_.data();
+    b.source_frontiers = source_frontiers_.data();
+    b.source_edges = source_edges_.data();
+    b.source_levels = source_levels_.data();
+    b.source_seen = source_seen_.data();
+    fill_bytes(visits_.data(), 0, visits_.size());
+    fill_bytes(source_seen_.data(), 0, source_seen_.size());
+  }
+
+  // Sources that are not consecutive, on the device.
   void list_sources(const source_batch& sources, batch_view& b) {
     if (list_.size() == 0) {
       list_ = {*budget_, "control", concurrent_};
@@ -264,31 +283,26 @@ class batch_search final : public maxid_search {
     }
     copy_to_device(list_.data(), sources.list.data(), sources.count);
     b.list = list_.data();
-    if (!config_.bubble_removal) return;
-    std::vector<offset_t> offsets(sources.list.size());
-    std::exclusive_scan(sources.list.begin(), sources.list.end(), offsets.begin(), offset_t{0});
-    copy_to_device(maxid_offsets_.data(), offsets.data(), sources.count);
-    b.maxid_offsets = maxid_offsets_.data();
   }
 
   using kernel = void (*)(batch_view, std::uint32_t, first_frontiers, bool);
   [[nodiscard]] kernel chosen() const {
-    if (config_.lose_updates) return traverse_kernel<false, 32, false, true>;
-    if (config_.separate_queues) return traverse_kernel<false, 32, true, false>;
-    if (config_.thread_centric) return traverse_kernel<false, 1, false, false>;
+    if (config_.lose_updates) return traverse_kernel<forms::lost_updates>;
+    if (config_.separate_queues) return traverse_kernel<forms::queue_per_source>;
+    if (config_.thread_centric) return traverse_kernel<forms::thread_centric>;
     return config_.line_9_5 ? by_lanes<true>() : by_lanes<false>();
   }
   template <bool Line95>
   [[nodiscard]] kernel by_lanes() const {
     switch (lanes_) {
       case 4:
-        return traverse_kernel<Line95, 4, false, false>;
+        return traverse_kernel<forms::lanes_per_frontier<Line95, 4>>;
       case 8:
-        return traverse_kernel<Line95, 8, false, false>;
+        return traverse_kernel<forms::lanes_per_frontier<Line95, 8>>;
       case 16:
-        return traverse_kernel<Line95, 16, false, false>;
+        return traverse_kernel<forms::lanes_per_frontier<Line95, 16>>;
       default:
-        return traverse_kernel<Line95, 32, false, false>;
+        return traverse_kernel<forms::lanes_per_frontier<Line95, 32>>;
     }
   }
 

@@ -50,18 +50,18 @@ GSOFA_DEVICE std::uint32_t proposal_of(const source_search& s, index_t v) {
   return seen > s.value(v) ? seen : s.value(v);
 }
 
-/// What reading the state of w says of an edge to it.
+/// Outcome of the test of edge v -> w.
 struct edge_check {
   bool improves;        ///< the proposal is below maxId(w)
-  std::uint32_t fill;   ///< of w, read where `improves`; compared late, so that nobody waits for it
+  std::uint32_t fill;   ///< of w, valid if `improves`; compared late, so that no lane waits for it
   std::uint32_t new_u;  ///< 1: (source, w) is a new entry of U
 
   /// w is a fill-in or entry of L already; for an edge that improves it.
   GSOFA_DEVICE bool filled(const source_search& s) const { return fill == s.stamp(); }
 };
 
-/// Line 9 to 12. A vertex at or above the source is an entry of U and goes no further. With line
-/// 9.5 fill is read before maxId, and nothing improves where it is set.
+/// Lines 9 to 12. A vertex w >= source is an entry of U and is never a frontier. Line 9.5
+/// (option): if w is a fill-in already, stop before reading maxId(w).
 template <bool Line95>
 GSOFA_DEVICE edge_check check_edge(const source_search& s, index_t w, std::uint32_t proposal) {
   const std::uint32_t stamp = s.stamp();
@@ -77,9 +77,9 @@ GSOFA_DEVICE edge_check check_edge(const source_search& s, index_t w, std::uint3
   return {true, simt::load_shared_state(s.fill + w), 0};
 }
 
-/// Lines 11 to 15, for an edge that improves w: lowers maxId(w), marks a fill-in, adds it to new_l.
-/// Returns whether w becomes a frontier: where it is not filled already, no other path was as
-/// good, and no other lane has just marked it.
+/// Lines 10 to 15, for an edge that improves w: lowers maxId(w); if the path makes w a fill-in,
+/// marks it and adds it to new_l. Returns whether w becomes a frontier: w was not filled before, no
+/// other path was as good, and no other lane has just marked w.
 template <bool Lossy>
 GSOFA_DEVICE bool relax(const source_search& s, index_t w, std::uint32_t proposal,
                         const edge_check& edge, std::uint32_t& new_l) {

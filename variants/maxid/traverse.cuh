@@ -20,6 +20,32 @@ namespace gsofa::maxid {
 
 #if defined(GSOFA_GPU)
 
+/// What a kernel of the traversal is compiled for: the paper's form, and forms that differ from it.
+namespace forms {
+
+struct paper {
+  static constexpr bool line_9_5 = false;         ///< true: tests fill before maxId
+  static constexpr unsigned lanes = 32;           ///< that expand a frontier: 32 is a warp
+  static constexpr bool separate_queues = false;  ///< true: a queue per source
+  static constexpr bool lossy = false;            ///< planted fault: lowers maxId by load and store
+};
+template <bool Line95, unsigned Lanes>
+struct lanes_per_frontier : paper {
+  static constexpr bool line_9_5 = Line95;
+  static constexpr unsigned lanes = Lanes;
+};
+struct thread_centric : paper {
+  static constexpr unsigned lanes = 1;
+};
+struct queue_per_source : paper {
+  static constexpr bool separate_queues = true;
+};
+struct lost_updates : paper {
+  static constexpr bool lossy = true;
+};
+
+}  // namespace forms
+
 namespace {
 
 /// The frontiers of a launch's first level where they are not in the queue: `count` > 0 of the
@@ -60,10 +86,10 @@ GSOFA_DEVICE void add_counts(const batch_view& b, index_t source, std::uint32_t 
   if (new_u != 0) simt::atomic_add(b.u_counts + source, new_u);
 }
 
-/// Expands one frontier per group of Group lanes: 32 is a warp per frontier, 1 a thread. `active`
-/// is false for lanes without a frontier. Returns true if this lane found no place for a new
-/// frontier. All lanes of the warp call it together.
-template <bool Line95, unsigned Group, bool Lossy>
+/// Expands one frontier per group of Form::lanes lanes. `active` is false for lanes without a
+/// frontier. Returns true if this lane found no place for a new frontier. All lanes of the warp
+/// call it together.
+template <class Form>
 GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t slot,
                          const reservation& to) {
   const source_search s = b.search_of(slot);
@@ -71,7 +97,7 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
   offset_t e = 0;
   offset_t end = 0;
   if (active) {
-    e = simt::load_constant(b.row_ptr + v) + lane_index() % Group;
+    e = simt::load_constant(b.row_ptr + v) + lane_index() % Form::lanes;
     end = simt::load_constant(b.row_ptr + v + 1);
     proposal = proposal_of(s, v);
   }
@@ -82,22 +108,23 @@ GSOFA_DEVICE bool expand(const batch_view& b, bool active, index_t v, index_t sl
   while (simt::ballot(e < end) != 0) {
     const bool has = e < end;
     const index_t w = has ? simt::load_constant(b.col_idx + e) : 0;
-    e += Group;
+    e += Form::lanes;
     edge_check edge{false, 0, 0};
-    if (has) edge = check_edge<Line95>(s, w, proposal);
+    if (has) edge = check_edge<Form::line_9_5>(s, w, proposal);
     new_u += edge.new_u;
     const bool wants_place = edge.improves && !edge.filled(s);
     const std::uint32_t place = reserve(wants_place, to);
     if (edge.improves && !wants_place) {
-      lower<Lossy>(s.maxid + w, proposal);
+      lower<Form::lossy>(s.maxid + w, proposal);
       ++again;
     } else if (wants_place && place >= to.capacity) {
       denied = true;
     } else if (wants_place) {
-      to.queue[place] = relax<Lossy>(s, w, proposal, edge, new_l) ? entry_of(slot, w) : empty_entry;
+      const bool enqueue = relax<Form::lossy>(s, w, proposal, edge, new_l);
+      to.queue[place] = enqueue ? entry_of(slot, w) : empty_entry;
     }
   }
-  add_counts<Group>(b, s.source, new_l, new_u);
+  add_counts<Form::lanes>(b, s.source, new_l, new_u);
   count_again(b, again);
   return denied;
 }
@@ -143,7 +170,7 @@ struct level_view {
 /// A level with a queue for each source: a block serves a source, its warps share that source's
 /// queue. One redo bit per frontier: by place in the list, by source, or by place in the queues.
 /// Returns true if a frontier could not be finished.
-template <bool Line95, bool Lossy>
+template <class Form>
 GSOFA_DEVICE bool expand_separate_queues(const batch_view& b, const level_view& level) {
   const std::uint32_t thread = simt::block_index() * simt::block_size() + simt::thread_index();
   const std::uint32_t threads = simt::grid_size() * simt::block_size();
@@ -161,7 +188,7 @@ GSOFA_DEVICE bool expand_separate_queues(const batch_view& b, const level_view& 
     const auto k = static_cast<std::uint32_t>(slot);
     const reservation to{level.found + static_cast<std::size_t>(k) * b.capacity,
                          b.slot_tails + level.next * sources + k, b.capacity};
-    const bool failed = expand<Line95, 32, Lossy>(b, true, vertex_of(entry), slot, to);
+    const bool failed = expand<Form>(b, true, vertex_of(entry), slot, to);
     simt::sync_warp();
     if (lane_index() == 0) count_expansion(b, entry, level.number, level.redo_only);
     if (simt::ballot(failed) != 0) {
@@ -192,11 +219,12 @@ GSOFA_DEVICE bool expand_separate_queues(const batch_view& b, const level_view& 
   return denied;
 }
 
-/// A level with the combined queue: groups of Group lanes take its frontiers cyclically. One redo
-/// bit per frontier, by its place. Returns true if a frontier of this lane's group could not be
-/// finished.
-template <bool Line95, unsigned Group, bool Lossy>
+/// A level with the combined queue: groups of Form::lanes lanes take its frontiers cyclically. One
+/// redo bit per frontier, by its place. Returns true if a frontier of this lane's group could not
+/// be finished.
+template <class Form>
 GSOFA_DEVICE bool expand_combined_queue(const batch_view& b, const level_view& level) {
+  constexpr unsigned group = Form::lanes;
   const std::uint32_t thread = simt::block_index() * simt::block_size() + simt::thread_index();
   const std::uint32_t threads = simt::grid_size() * simt::block_size();
   const std::uint32_t tail = b.control[tail_0 + level.number % level_slots];
@@ -205,7 +233,7 @@ GSOFA_DEVICE bool expand_combined_queue(const batch_view& b, const level_view& l
   const reservation to{level.found, b.control + tail_0 + level.next, b.capacity};
   bool denied = false;
   // All groups of a warp make the same number of turns.
-  for (std::uint32_t i = thread / Group; i - lane_index() / Group < count; i += threads / Group) {
+  for (std::uint32_t i = thread / group; i - lane_index() / group < count; i += threads / group) {
     bool active = i < count;
     const std::uint32_t bit = std::uint32_t{1} << (i % 32);
     if (active && level.redo_only) {
@@ -217,18 +245,17 @@ GSOFA_DEVICE bool expand_combined_queue(const batch_view& b, const level_view& l
     }
     active = entry != empty_entry;
     const index_t slot = active ? slot_of(entry) : 0;
-    const bool failed =
-        expand<Line95, Group, Lossy>(b, active, active ? vertex_of(entry) : 0, slot, to);
-    if (active && lane_index() % Group == 0) {
+    const bool failed = expand<Form>(b, active, active ? vertex_of(entry) : 0, slot, to);
+    if (active && lane_index() % group == 0) {
       count_expansion(b, entry, level.number, level.redo_only);
     }
     const unsigned failures = simt::ballot(failed);
-    const unsigned group_lanes = Group == 32 ? 0xffffffffU : (1U << (Group % 32)) - 1U;
-    const unsigned mine = failures >> (lane_index() / Group * Group) & group_lanes;
-    if (lane_index() % Group == 0 && mine != 0) {
+    const unsigned group_lanes = group == 32 ? 0xffffffffU : (1U << (group % 32)) - 1U;
+    const unsigned mine = failures >> (lane_index() / group * group) & group_lanes;
+    if (lane_index() % group == 0 && mine != 0) {
       denied = true;
       simt::atomic_or(b.redo + i / 32, bit);
-    } else if (lane_index() % Group == 0 && level.redo_only && active) {
+    } else if (lane_index() % group == 0 && level.redo_only && active) {
       simt::atomic_and(b.redo + i / 32, ~bit);
     }
   }
@@ -250,22 +277,22 @@ GSOFA_DEVICE void report_end(const batch_view& b, const level_view& level, std::
 
 /// Levels of one batch until no frontier is left or one could not be finished. `redo_only`: of the
 /// first level only the frontiers marked in `redo`.
-template <bool Line95, unsigned Group, bool Separate, bool Lossy>
+template <class Form>
 GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t number, first_frontiers first,
                                   bool redo_only) {
   const std::uint32_t thread = simt::block_index() * simt::block_size() + simt::thread_index();
   if (redo_only || first.list != nullptr) {
-    clear_queues<Separate>(b, number, first.count, redo_only);
+    clear_queues<Form::separate_queues>(b, number, first.count, redo_only);
   }
   for (;; ++number) {
     const level_view level{number,    (number + 1) % level_slots, first,
                            redo_only, b.queue[number & 1U],       b.queue[(number + 1) & 1U]};
     if (thread == 0) b.control[tail_0 + (number + 2) % level_slots] = 0;
     bool denied = false;
-    if constexpr (Separate) {
-      denied = expand_separate_queues<Line95, Lossy>(b, level);
+    if constexpr (Form::separate_queues) {
+      denied = expand_separate_queues<Form>(b, level);
     } else {
-      denied = expand_combined_queue<Line95, Group, Lossy>(b, level);
+      denied = expand_combined_queue<Form>(b, level);
     }
     if (denied) b.control[incomplete] = 1;
     simt::sync_grid();
@@ -275,7 +302,7 @@ GSOFA_KERNEL void traverse_kernel(batch_view b, std::uint32_t number, first_fron
     }
     const std::uint32_t found = simt::load_shared_state(b.control + tail_0 + level.next);
     if (simt::load_shared_state(b.control + incomplete) != 0 || found == 0) {
-      report_end(b, level, found, !Separate);
+      report_end(b, level, found, !Form::separate_queues);
       return;
     }
     first = {0, nullptr};
