@@ -5,19 +5,14 @@ import statistics
 from numbers_records import document, mean, mean_and_span, number, one_digit_up, row, span, table
 
 UNCHANGED = "2026-11-26_h200_unchanged_programs"
-KIND = {"cvxbqp1": "real", "FEM_3D_thermal1": "real", "epb3": "real", "bcsstk25": "real", "G2_circuit": "circuit", "onetone1": "circuit",
-        "memplus": "circuit"}
 NAMES = {"grid:40x40x40": "7-point grid 40³", "grid:56x56x56": "7-point grid 56³", "grid:500x500x1": "5-point grid 500²",
          "grid:1000x1000x1": "5-point grid 1,000²", "gen:grid7:nx=30": "7-point grid of 30³", "gen:grid7:nx=56": "7-point grid of 56³",
          "gen:circuit:n=100000,hubs=20": "circuit, 20 hubs", "gen:circuit:n=200000,hubs=20": "circuit of 200,000, 20 hubs",
          "gen:elasticity3d:nx=34": "elasticity, grid of 34³", "gen:edge_elements:nx=36": "edge elements, grid of 36³"}
-ELEMENTS = ("diffusion", "elasticity", "convection", "edge", "penalty")
 
 
-def name_and_kind(matrix):
-    kind = "generated" if ":" in matrix else "power grid" if matrix.startswith("kkt") else \
-        "finite elements" if matrix.startswith(ELEMENTS) else KIND[matrix]
-    return NAMES.get(matrix, matrix), kind
+def name_of(matrix):
+    return NAMES.get(matrix, matrix)
 
 
 def solve(run):
@@ -67,7 +62,7 @@ def metis():
     for matrix, orders in both.items():
         def pair(order, k, form, found=orders):
             return ", ".join(form.format(v[k]) for v in found[order]) if order in found else ""
-        yield row(*name_and_kind(matrix), f"{orders['metis'][1][0]:.2f}",
+        yield row(name_of(matrix), f"{orders['metis'][1][0]:.2f}",
                   *(pair(o, 0, "{:.2f}") for o in ("nested_dissection", "gpu_nested_dissection")),
                   *(pair(o, 1, "{:.1f}") for o in ("nested_dissection", "gpu_nested_dissection")))
     host, gpu = ([mean(orders[o][k][1] for orders in both.values() if o in orders) for k in (0, 1)]
@@ -77,16 +72,14 @@ def metis():
     yield f"({span([first[0] - second[0] for first, second in contexts], '{:.2f}')} s)"
     one = two_replicas()
     for matrix, (theirs, ours, operations, speed, n) in one.items():
-        yield row(*name_and_kind(matrix), f"{int(n):,}", f"{theirs:.2f}", f"{ours:.2f}", f"{operations:.2f}", f"{speed:.2f}")
+        yield row(name_of(matrix), f"{int(n):,}", f"{theirs:.2f}", f"{ours:.2f}", f"{operations:.2f}", f"{speed:.2f}")
     grids = [v for m, v in one.items() if m.startswith("kkt")]
     rest = [v for m, v in one.items() if not m.startswith("kkt")]
     space = sorted(v[3] for m, v in one.items() if m.count("x1") == 0 and m.startswith("grid"))
     others = [v[3] for m, v in one.items() if not m.startswith(("kkt", "grid:40", "grid:56"))]
     yield f"orders power grids {mean(v[0] / v[1] for v in grids):.0f} times as fast as METIS"
-    yield f"other matrices in {span([v[1] / v[0] for v in rest])} times METIS's time, " \
-        f"with {span([v[2] for v in one.values()], '{:.2f}')} times as many operations"
-    yield "The solves are {:.1f} and {:.1f} times as fast for power grids, {:.1f} and {:.1f} for grids in space, {} for the others.".format(
-        *sorted(v[3] for v in grids), *space, span(others, "{:.2f}"))
+    yield f"{span([v[1] / v[0] for v in rest])} times METIS's time, with {span([v[2] for v in one.values()], '{:.2f}')} times as many operations"
+    yield "{:.1f} and {:.1f} times as fast, {:.1f} and {:.1f} for grids, {} for".format(*sorted(v[3] for v in grids), *space, span(others, "{:.2f}"))
     yield from metis_on_one_thread()
 
 
@@ -113,14 +106,13 @@ def metis_on_one_thread():
         own, ours = of_matrix.where(order="metis"), of_matrix.where(order="nested_dissection")
         speeds[program, matrix] = statistics.median(solves(own)) / statistics.median(solves(ours))
     times, operations = two_over_four()
-    yield f"takes {mean_and_span(times, '{:.2f}')} of the time of four with {mean(operations):.2f} times as many operations " \
-        f"({span(operations, '{:.2f}')}, {len(times)} matrices)"
+    more = mean_and_span(operations, '{:.2f}').replace(' (', ' times as many (').strip(')')
+    yield f"{mean_and_span(times, '{:.2f}')} of the time of four with {more}, {len(times)} matrices)"
     grids, rest = ([v for (_, m), v in speeds.items() if m.startswith("kkt") == grid] for grid in (True, False))
     yield f"power grids {span(grids)} times as fast, others {span(rest, '{:.2f}')} times."
     worst = {p: max(r.numbers("residual")) for p, r in runs.each("program").items()}
     worst["superlu"] = max(table("2026-11-26_cpu2_superlu_dist/cpu_seconds.csv").numbers("residual"))
-    yield "at most {} (CHOLMOD), {} (Eigen), {} (MUMPS), {} (SuperLU_DIST)".format(
-        *(one_digit_up(worst[p]) for p in ("cholmod", "eigen", "mumps", "superlu")))
+    yield ", ".join(f"{one_digit_up(worst[p.split('_')[0].lower()])} ({p})" for p in ("CHOLMOD", "Eigen", "MUMPS", "SuperLU_DIST"))
 
 
 @document("harness/library/superlu/README.md", "| variable | effect |")
@@ -135,16 +127,15 @@ def superlu():
         alls, operations = medians("all_s"), medians("operations")
         speed[matrix] = alls[0] / alls[1]
         if matrix in shown:
-            yield row(*name_and_kind(matrix), f"{int(own[0]['n']):,}", *(f"{v:.3f} s" for v in medians("column_order_s")),
+            yield row(name_of(matrix), f"{int(own[0]['n']):,}", *(f"{v:.3f} s" for v in medians("column_order_s")),
                       *(f"{v:.2f} s" for v in alls), f"{operations[1] / operations[0]:.2f}", f"{speed[matrix]:.2f}")
     more = ("Dubcova1", "cage9", "case_ACTIVSg2000_Jac", "kkt_9591_goc", "convection_bracket")
-    yield "**Six more inputs**: " + "".join(f"{m} {speed[m]:.2f}, " for m in more) + \
-        f"27-point grid of 100 x 40 x 11 {speed['gen:grid27:nx=100,ny=40,nz=11']:.2f} times as fast"
+    yield "".join(f"{m} {speed[m]:.2f}, " for m in more) + f"27-point grid of 100 x 40 x 11 {speed['gen:grid27:nx=100,ny=40,nz=11']:.2f} times"
     yield f"Median of all {len(speed)} inputs: {statistics.median(speed.values()):.2f}."
     yield from superlu_phases(pairs)
     yield from superlu_settings(pairs)
     for matrix, runs in table(f"{UNCHANGED}/superlu_dist.csv").where(ranks=16).each("matrix").items():
-        yield row(*name_and_kind(matrix), *(f"{number(r, 'order_s'):.2f}, {number(r, 'all_s'):.2f}" for r in runs))
+        yield row(name_of(matrix), *(f"{number(r, 'order_s'):.2f}, {number(r, 'all_s'):.2f}" for r in runs))
 
 
 def superlu_phases(pairs):
@@ -155,8 +146,7 @@ def superlu_phases(pairs):
     yield f"is {span(shares)} % of these solves. It takes {span([v[1] / v[0] for v in symbolic.values()])} times as long"
     dissected = ("diffusion1_block", "convection_bracket", "gen:grid7:nx=30", "gen:grid27:nx=100,ny=40,nz=11")
     both = {c: [medians(m, c)[1] / medians(m, c)[0] for m in dissected] for c in ("column_order_s", "operations")}
-    yield f"takes {span(both['column_order_s'])} times as long as METIS (diffusion1_block, convection_bracket, both grids), " \
-        f"with {span(both['operations'], '{:.2f}')} times the operations"
+    yield f"takes {span(both['column_order_s'])} times as long, with {span(both['operations'], '{:.2f}')} times the operations"
 
 
 def superlu_settings(pairs):
@@ -168,8 +158,7 @@ def superlu_settings(pairs):
             speeds[run["with"]].setdefault(run["matrix"], []).append(before[run["matrix"]] / number(run, "all_s"))
     slower = [[v for v in map(statistics.median, found.values()) if v < 1] for found in speeds.values()]
     yield f"On {len(speeds['automatic'])} of these inputs"
-    yield "`automatic` makes {} solves slower than METIS ({} times as fast), and `nested_dissection` {} ({})".format(
-        *(x for v in slower for x in (len(v), span(v, "{:.2f}"))))
+    yield "makes {} solves slower ({} times as fast), and {} ({})".format(*(x for v in slower for x in (len(v), span(v, "{:.2f}"))))
     wall = {}
     for (matrix, ranks), runs in table("2026-11-26_cpu2_superlu_dist/wall_seconds.csv").each("matrix", "ranks").items():
         own, ours = (runs.where(**{"with": w}) for w in ("own", "default"))
@@ -196,9 +185,7 @@ def cudss():
     yield f"| 1 host thread (no threading layer) | {span_of_one_thread()} |"
     for matrix, runs in table(f"{UNCHANGED}/cudss.csv").each("matrix").items():
         all_ms = {r["configuration"]: number(r, "all_ms") for r in runs}
-        kind = {"spd": "positive definite"}.get(runs[0]["type"], runs[0]["type"])
-        name, of = name_and_kind(matrix)
-        yield row(name, kind, of, *(f"{all_ms[c]:,.0f}" for c in ("own_threads", "own_1", "set_order")),
+        yield row(name_of(matrix), *(f"{all_ms[c]:,.0f}" for c in ("own_threads", "own_1", "set_order")),
                   f"{all_ms['own_threads'] / all_ms['set_order']:.1f}", f"{number(runs.only(configuration='set_order'), 'order_ms'):.0f}")
     layer = [a / b for a, b in zip(finite_elements("own_1"), finite_elements("own_threads"))]
     yield f"Without the layer, cuDSS alone solves the eight matrices above in {mean_and_span(layer).replace(' (', ' times the time (')}"
@@ -265,12 +252,10 @@ def readme():
     one = {m: v[3] for m, v in two_replicas().items()}
     grids = sorted(v for m, v in one.items() if m.startswith("kkt"))
     others = [v for m, v in one.items() if not m.startswith("kkt")]
-    yield f"On one thread the METIS row is {mean(one.values()):.1f} ({len(one)} inputs: " \
-        f"power grids {grids[0]:.1f} and {grids[1]:.1f}, others {min(others):.2f} to {max(others):.1f})"
+    yield f"{mean(one.values()):.1f} ({len(one)} inputs: power grids {grids[0]:.1f} and {grids[1]:.1f}, others {min(others):.2f} to {max(others):.1f})"
     pairs = pairs_of_solves("2026-11-26_cpu2_superlu_dist/cpu_seconds.csv").values()
     ratios = [statistics.median(own.numbers("all_s")) / statistics.median(ours.numbers("all_s")) for own, ours in pairs]
-    yield f"SuperLU_DIST in its default setting is {statistics.median(ratios):.1f} " \
-        f"(median of {len(ratios)}, {min(ratios):.2f} to {max(ratios):.1f})"
+    yield f"{statistics.median(ratios):.1f} (median of {len(ratios)}, {min(ratios):.2f} to {max(ratios):.1f})"
     times = table("2026-11-27_cpu2_solvers/scipy_splu.csv")
     gains = [number(r, "splu_colamd_cpu_s") / number(r, "order_cpu_s", "splu_cpu_s") for r in times]
     yield f"{mean_and_span(gains)}, compared with SciPy's default | {len(gains)} |"

@@ -1,6 +1,7 @@
 """Selects and combines rows of committed records, for numbers_*.py, which recompute the numbers that documents print.
 
-A document's function yields texts. A text that begins with '|' is a row of a table; any other text is a part of a sentence."""
+A document's function yields texts. A text that begins with '|' is a row of a table: its first cell and its numbers must be in the
+document. Any other text is a part of a sentence: its numbers, each with the word behind it, must be there in this order."""
 
 import csv
 import gzip

@@ -1,13 +1,12 @@
 """Numbers that the READMEs about several GPUs, simulated ones and stand-ins print, from committed records (numbers_records.py)."""
 
 import functools
-import re
 import statistics
 import sys
 
 import json_lines
 import records
-from numbers_records import RECORDS, digits, document, mean_and_span, number, row, span, table
+from numbers_records import RECORDS, digits, document, mean_and_span, row, span
 
 HOST = RECORDS / "2026-11-27_h200_x4_judgement"
 KINDS = {"original": "original (bcsstk18)"} | {k: k for k in records.KINDS[1:-1]}
@@ -42,8 +41,8 @@ def scaling():
         yield row(KINDS[kind], len(matrices), median_and_span([times[m][1, "block", 128] for m in matrices]),
                   *(median_and_span(gains(matrices, gpus, schedule)) for schedule in ("block", "intra_node") for gpus in (2, 4)))
     real, elements = of["real"], of["finite elements"]
-    yield f"is {statistics.median(gains(real, 4)):.1f} times as fast as on one on real matrices (median of {len(real)}; {span(gains(real, 4))}), and " \
-        f"{statistics.median(gains(elements, 4)):.1f} times on finite elements"
+    medians = [statistics.median(gains(m, 4)) for m in (real, elements)]
+    yield f"is {medians[0]:.1f} times as fast (median of {len(real)}; {span(gains(real, 4))}), and {medians[1]:.1f} times on"
     short = [m for m in real if times[m][1, "block", 128] < 10]
     long = [m for m in real if times[m][1, "block", 128] > 40 and m != SPILLS]
     yield f"{median_and_span(gains(short, 4))} on the {len(short)} real matrices below 10 ms, and {median_and_span(gains(long, 4))} on the {len(long)} above 40 ms without {SPILLS}"
@@ -119,8 +118,8 @@ def scaling_simulator():
                   *(f"{digits(100 * e, 2)} %" for e in (statistics.median(abs(r["error"]) for r in mine), max(errors.values()),
                                                       max(e for m, e in errors.items() if m != SPILLS))))
     several = [abs(r["error"]) for r in rows if r["gpus"] > 1]
-    yield f"The median over all {len(rows)} runs is {100 * statistics.median(abs(r['error']) for r in rows):.0f} %, and " \
-        f"{100 * statistics.median(several):.0f} % over the {len(several)} runs on two and four GPUs"
+    every = [abs(r["error"]) for r in rows]
+    yield f"{len(every)} runs is {100 * statistics.median(every):.0f} %, and {100 * statistics.median(several):.0f} % over the {len(several)} runs on two and four GPUs"
     four = [(r["error"], searches()[0][r["matrix"]][1, "block", 128]) for r in rows
             if (r["gpus"], r["schedule"]) == (4, "intra_node") and r["matrix"] != SPILLS]
     yield f"On four GPUs under `intra_node` {sum(e < 0 for e, _ in four)} of {len(four)} simulated times without {SPILLS} are too short"

@@ -35,9 +35,16 @@ def measured(line):
     return re.search(r"(?<![A-Za-z])\d", re.sub(r"\[.*?\]\(.*?\)|`.*?`", "", line))
 
 
+def cells(row):
+    return [cell.strip() for cell in row.strip("| ").split("|")]
+
+
 def fits(line, found):
-    """Whether a row of a document is the one found: all of it, or up to its last cell, which has no number."""
-    return line == found or not found.endswith("|") and line.startswith(found)
+    """Whether a row of a document is the one found: its first cell, and its other cells that have numbers. A row that is found without
+    its end says nothing about the cells behind it."""
+    mine, theirs = cells(line), cells(found)
+    mine = mine if found.endswith("|") else mine[:len(theirs)]
+    return mine[0] == theirs[0] and list(filter(measured, mine[1:])) == list(filter(measured, theirs[1:]))
 
 
 def stated(text):
