@@ -27,8 +27,9 @@ ALLOWED = {
     "variants/analysis": {"common", "variants/analysis", "variants/orderings", *SHARED},
     # For tests of all variants; nothing else lies there.
     "variants": {"common", "variants", *SHARED},
-    # The library compiles variants by name and includes none; its examples include its public headers alone.
-    "harness/library": {"common", "harness/library"},
+    # The library compiles variants by name, and includes what orders are adapted and METIS is loaded by; its examples include its public
+    # headers alone.
+    "harness/library": {"common", "harness/library", "variants/orderings"},
     # main.cpp, and programs that tests start. These and soak may enter the program by its front.
     "harness": {"common", "harness/commands"},
     "harness/testing": {"common", "reference", "harness/testing", "harness/commands", "harness/run"},

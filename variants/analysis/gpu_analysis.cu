@@ -22,7 +22,7 @@
 #include "common/mask_pattern.hpp"
 #include "common/ordering.hpp"
 #include "variants/analysis/gpu_analysis.hpp"
-#include "variants/orderings/gpu_dissection.hpp"
+#include "variants/orderings/dissection/device/gpu_dissection.hpp"
 
 #if defined(GSOFA_GPU)
 

@@ -13,7 +13,7 @@
 #include "variants/device/postorder.hpp"
 #include "variants/device/runtime.hpp"
 #include "variants/device/timeline.hpp"
-#include "variants/orderings/nested_dissection.hpp"
+#include "variants/orderings/dissection/nested_dissection.hpp"
 
 #if defined(GSOFA_GPU)
 

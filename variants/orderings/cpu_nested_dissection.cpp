@@ -1,11 +1,12 @@
-// Multilevel nested dissection of A + A^T on host threads: nested_dissection.cpp and its stages.
+// Multilevel nested dissection of A + A^T on host threads: dissection/host/nested_dissection.cpp
+// and its stages.
 
 #include <utility>
 
 #include "common/ordering.hpp"
 #include "common/symmetrize.hpp"
 #include "variants/orderings/direction.hpp"
-#include "variants/orderings/nested_dissection.hpp"
+#include "variants/orderings/dissection/nested_dissection.hpp"
 
 namespace gsofa::orders {
 

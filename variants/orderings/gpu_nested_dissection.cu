@@ -1,6 +1,6 @@
 // Multilevel nested dissection of A + A^T on a device: the order of cpu_nested_dissection, bit for
-// bit, by the same stages (gpu_dissection_stages.hpp) on all parts of a depth of the separator tree
-// at once. find_tree() is the algorithm.
+// bit, by the same stages (dissection/device/stages.hpp) on all parts of a depth of the separator
+// tree at once. find_tree() is the algorithm.
 
 #include "variants/device/gpu_variant.hpp"
 
@@ -8,8 +8,8 @@
 #include "common/symmetrize.hpp"
 #include "variants/device/device_patterns.hpp"
 #include "variants/orderings/direction.hpp"
-#include "variants/orderings/gpu_dissection.hpp"
-#include "variants/orderings/gpu_dissection_bisect.hpp"
+#include "variants/orderings/dissection/device/bisect.hpp"
+#include "variants/orderings/dissection/device/gpu_dissection.hpp"
 
 namespace gsofa::orders::device {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "common/metis_library.hpp"
 #include "common/ordering.hpp"
+#include "variants/orderings/metis_library.hpp"
 
 namespace gsofa {
 

@@ -6,12 +6,14 @@ gsofa_roles(
     colamd.cpp
     cpu_nested_dissection.cpp
     direction*.cpp
-    metis.cpp
+    metis*.cpp
     minimum_degree.cpp
     natural.cpp
-    nested_dissection*.cpp
+    order*.cpp
     tournament.cpp
+    dissection/host/*.cpp
     gpu_*.cu
-  UNCOUNTED *.cpp
-  NOT_INTERLEAVED *.cu
-  ALONE minimum_degree.cpp nested_dissection_match.cpp)
+    dissection/device/*.cu
+  UNCOUNTED *.cpp dissection/host/*.cpp
+  NOT_INTERLEAVED *.cu dissection/device/*.cu
+  ALONE metis_library.cpp minimum_degree.cpp dissection/host/match.cpp)

@@ -21,7 +21,7 @@
 #include "common/order_quality.hpp"
 #include "common/symmetrize.hpp"
 #include "variants/orderings/direction.hpp"
-#include "variants/orderings/nested_dissection_reduce.hpp"
+#include "variants/orderings/dissection/host/reduce.hpp"
 
 namespace gsofa::orders {
 

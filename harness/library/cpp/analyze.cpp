@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/elimination_forest.hpp"
-#include "common/metis_library.hpp"
 #include "common/preprocess.hpp"
 #include "common/supernodal.hpp"
 #include "common/variant.hpp"
@@ -13,6 +12,7 @@
 #include "harness/library/cpp/errors.hpp"
 #include "harness/library/cpp/forms.hpp"
 #include "harness/library/cpp/options.hpp"
+#include "variants/orderings/metis_library.hpp"
 
 namespace gsofa {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <thread>
 
-#include "common/metis_library.hpp"
 #include "common/preprocess.hpp"
 #include "common/supernodal.hpp"
+#include "variants/orderings/metis_library.hpp"
 
 namespace gsofa::library {
 

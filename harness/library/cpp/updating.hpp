@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/order_update.hpp"
 #include "gsofa/gsofa.hpp"
+#include "variants/orderings/order_update.hpp"
 
 namespace gsofa::library {
 

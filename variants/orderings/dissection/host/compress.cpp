@@ -1,0 +1,183 @@
+// The graph that is dissected: without isolated vertices and hubs, and with one vertex for all that
+// have one closed neighbourhood.
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "common/large_pages.hpp"
+#include "variants/orderings/dissection/host/stages.hpp"
+
+namespace gsofa::orders {
+
+namespace {
+
+// Rows longer than max(256, 10 sqrt n), for n vertices with neighbours.
+std::vector<std::uint8_t> find_hubs(team& crew, const pattern_view& s) {
+  std::vector<std::uint8_t> hub(at(s.n_rows), 0);
+  index_t n = 0;
+  for (index_t v = 0; v < s.n_rows; ++v) n += s.row(v).empty() ? 0 : 1;
+  crew.ranges(s.n_rows, vertex_grain, [&](int, offset_t from, offset_t to) {
+    for (auto v = static_cast<index_t>(from); v < to; ++v) {
+      const auto degree = static_cast<offset_t>(s.row(v).size());
+      hub[at(v)] = is_hub(degree, n) ? 1 : 0;
+    }
+  });
+  return hub;
+}
+
+// Whether u and v, which are adjacent, have one closed neighbourhood, hubs apart.
+bool same_neighbourhood(const pattern_view& s, std::span<const std::uint8_t> hub, index_t u,
+                        index_t v) {
+  const auto a = s.row(u);
+  const auto b = s.row(v);
+  const auto skip = [&](std::span<const index_t> row, std::size_t& i) {
+    while (i < row.size() && (hub[at(row[i])] != 0 || row[i] == u || row[i] == v)) ++i;
+  };
+  for (std::size_t i = 0, j = 0;; ++i, ++j) {
+    skip(a, i);
+    skip(b, j);
+    if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
+    if (a[i] != b[j]) return false;
+  }
+}
+
+// For each vertex the smallest one of its closed neighbourhood, as a set. Two vertices of one
+// closed neighbourhood are adjacent, so only neighbours are compared.
+std::vector<index_t> find_twins(team& crew, const pattern_view& s,
+                                std::span<const std::uint8_t> hub) {
+  std::vector<std::uint64_t> hash(at(s.n_rows));
+  std::vector<index_t> twin(at(s.n_rows));
+  crew.ranges(s.n_rows, vertex_grain, [&](int, offset_t from, offset_t to) {
+    for (auto v = static_cast<index_t>(from); v < to; ++v) {
+      std::uint64_t sum = mix64(static_cast<std::uint64_t>(v) + 1);
+      for (const index_t u : s.row(v)) {
+        if (hub[at(u)] == 0) sum += mix64(static_cast<std::uint64_t>(u) + 1);
+      }
+      hash[at(v)] = sum;
+    }
+  });
+  crew.ranges(s.n_rows, vertex_grain, [&](int, offset_t from, offset_t to) {
+    for (auto v = static_cast<index_t>(from); v < to; ++v) {
+      twin[at(v)] = v;
+      if (hub[at(v)] != 0) continue;
+      for (const index_t u : s.row(v)) {
+        if (u >= v) break;
+        if (hash[at(u)] != hash[at(v)] || hub[at(u)] != 0) continue;
+        if (!same_neighbourhood(s, hub, u, v)) continue;
+        twin[at(v)] = u;
+        break;
+      }
+    }
+  });
+  return twin;
+}
+
+// Lists the members of each class; id[v]: the class of v, -1 for a hub or an isolated vertex.
+void list_members(compressed_graph& c, const pattern_view& s, std::span<const std::uint8_t> hub,
+                  std::span<const index_t> twin, std::vector<index_t>& id) {
+  const auto n = static_cast<index_t>(twin.size());
+  std::vector<index_t> size;
+  for (index_t v = 0; v < n; ++v) {
+    if (hub[at(v)] != 0) {
+      c.hubs.push_back(v);
+    } else if (s.row(v).empty()) {
+      c.isolated.push_back(v);
+    } else if (twin[at(v)] == v) {
+      id[at(v)] = c.g.n++;
+      size.push_back(1);
+    } else {
+      id[at(v)] = id[at(twin[at(v)])];
+      ++size[at(id[at(v)])];
+    }
+  }
+  c.member_start.assign(at(c.g.n) + 1, 0);
+  std::partial_sum(size.begin(), size.end(), c.member_start.begin() + 1);
+  c.members.resize(at(c.member_start.back()));
+  std::vector<index_t> next(c.member_start.begin(), c.member_start.end() - 1);
+  for (index_t v = 0; v < n; ++v) {
+    if (id[at(v)] >= 0) c.members[at(next[at(id[at(v)])]++)] = v;
+  }
+  c.g.weight = std::move(size);
+}
+
+// The weight of a class is the sum of the weights of its members.
+void weigh(compressed_graph& c, std::span<const index_t> weights) {
+  for (index_t i = 0; i < c.g.n; ++i) {
+    offset_t sum = 0;
+    for (index_t m = c.member_start[at(i)]; m < c.member_start[at(i) + 1]; ++m) {
+      sum += weights[at(c.members[at(m)])];
+    }
+    c.g.weight[at(i)] = static_cast<index_t>(sum);
+  }
+}
+
+}  // namespace
+
+compressed_graph compress(team& crew, const pattern_view& s, std::span<const index_t> weights) {
+  compressed_graph c;
+  const std::vector<std::uint8_t> hub = find_hubs(crew, s);
+  const std::vector<index_t> twin = find_twins(crew, s, hub);
+  std::vector<index_t> id(at(s.n_rows), -1);
+  list_members(c, s, hub, twin, id);
+  if (!weights.empty()) weigh(c, weights);
+  c.g.total = std::accumulate(c.g.weight.begin(), c.g.weight.end(), offset_t{0});
+  graph& g = c.g;
+  g.begin.resize(at(g.n));
+  g.end.resize(at(g.n));
+  offset_t room = 0;
+  for (index_t i = 0; i < g.n; ++i) {
+    g.begin[at(i)] = room;
+    room += static_cast<offset_t>(s.row(c.members[at(c.member_start[at(i)])]).size());
+  }
+  index_t* const adj = storage_to_write(g.adj, at(room));
+  crew.ranges(g.n, vertex_grain, [&](int, offset_t from, offset_t to) {
+    for (auto i = static_cast<index_t>(from); i < to; ++i) {
+      const index_t v = c.members[at(c.member_start[at(i)])];
+      offset_t next = g.begin[at(i)];
+      for (const index_t u : s.row(v)) {
+        if (hub[at(u)] == 0 && twin[at(u)] == u && id[at(u)] != i) adj[next++] = id[at(u)];
+      }
+      g.end[at(i)] = next;
+    }
+  });
+  take_written(g.adj, at(room));
+  for (index_t i = 0; i < g.n; ++i) g.entries += g.degree(i);
+  return c;
+}
+
+dissection expand(const vertex_classes& c, std::span<const node> tree,
+                  std::vector<index_t> position) {
+  dissection result;
+  const bool single = c.member_start.empty();  // each vertex is a class
+  result.order = c.isolated;
+  result.order.reserve(c.isolated.size() + c.members.size() + c.hubs.size());
+  const auto end_node = [&](index_t last, index_t parent) {
+    result.tree.start.push_back(last);
+    result.tree.parent.push_back(parent);
+  };
+  if (!c.isolated.empty()) end_node(static_cast<index_t>(c.isolated.size()), -1);
+  const auto before = static_cast<index_t>(result.tree.parent.size());
+  std::vector<index_t> node_at(position.size() + 1, -1);
+  for (std::size_t i = 0; i < tree.size(); ++i)
+    node_at[at(tree[i].first)] = before + static_cast<index_t>(i);
+  const auto root = c.hubs.empty() ? index_t{-1} : before + static_cast<index_t>(tree.size());
+  for (const node& k : tree) {
+    for (index_t i = k.first; i < k.last && !single; ++i) {
+      const index_t v = position[at(i)];
+      for (index_t m = c.member_start[at(v)]; m < c.member_start[at(v) + 1]; ++m) {
+        result.order.push_back(c.members[at(m)]);
+      }
+    }
+    end_node(single ? k.last : static_cast<index_t>(result.order.size()),
+             k.above == no_node ? root : node_at[at(k.above)]);
+  }
+  if (single) result.order = std::move(position);
+  if (!c.hubs.empty()) {
+    result.order.insert(result.order.end(), c.hubs.begin(), c.hubs.end());
+    end_node(static_cast<index_t>(result.order.size()), -1);
+  }
+  return result;
+}
+
+}  // namespace gsofa::orders

@@ -1,0 +1,28 @@
+#include "variants/orderings/ordered_tree.hpp"
+
+#include "common/elimination_forest.hpp"
+#include "common/preprocess.hpp"
+
+namespace gsofa {
+
+ordered_tree tree_of_order(const pattern_view& s, const std::vector<index_t>& order) {
+  const pattern p = permute(s, order, order);
+  const std::vector<index_t> parent = elimination_tree(p);
+  const cholesky_counts counts = counts_of_cholesky(p, p, parent);
+  const std::vector<index_t> post = postorder(parent);
+  const std::vector<index_t> place = inverse_permutation(post);
+  ordered_tree t;
+  for (std::vector<index_t>* member : {&t.order, &t.parent, &t.counts, &t.row_counts}) {
+    member->reserve(post.size());
+  }
+  for (const index_t v : post) {
+    t.order.push_back(order[at(v)]);
+    t.parent.push_back(parent[at(v)] == -1 ? -1 : place[at(parent[at(v)])]);
+    t.counts.push_back(counts.columns[at(v)]);
+    t.row_counts.push_back(counts.rows[at(v)]);
+  }
+  for (const double c : t.counts) t.operations += c + 2 * c * c;
+  return t;
+}
+
+}  // namespace gsofa
