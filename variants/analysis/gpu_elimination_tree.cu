@@ -6,6 +6,7 @@
 
 #include "variants/analysis/gpu_analysis.hpp"
 #include "variants/device/elimination_tree.hpp"
+#include "variants/device/tile_scan.hpp"
 
 namespace gsofa::gpu::analysis {
 
@@ -14,8 +15,7 @@ namespace {
 GSOFA_KERNEL void compose_kernel(index_t n, const index_t* order, const index_t* post,
                                  index_t* out) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     out[k] = order[post[k]];
   }
 }

@@ -139,8 +139,7 @@ struct choose_op {
 
 GSOFA_KERNEL void compete_kernel(greedy_view g) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < g.m.a.n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(g.m.a.n)) {
     if (!g.proposes(k) || g.row_degree[k] != g.best_degree[g.choice[k]]) continue;
     simt::atomic_min(g.winner + g.choice[k], static_cast<std::uint32_t>(k));
   }
@@ -148,8 +147,7 @@ GSOFA_KERNEL void compete_kernel(greedy_view g) {
 
 GSOFA_KERNEL void match_winners_kernel(greedy_view g, std::uint32_t* matched) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < g.m.a.n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(g.m.a.n)) {
     const auto row = static_cast<std::uint32_t>(k);
     if (!g.proposes(k) || g.winner[g.choice[k]] != row) continue;
     g.m.match(row, g.choice[k]);
@@ -178,8 +176,7 @@ struct search_view {
 
 GSOFA_KERNEL void roots_kernel(search_view s) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < s.m.a.n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(s.m.a.n)) {
     if (!s.m.row_is_free(k)) continue;
     s.root[k] = static_cast<std::uint32_t>(k);
     s.next[simt::atomic_add(s.count, std::uint32_t{1})] = static_cast<std::uint32_t>(k);
@@ -214,8 +211,7 @@ struct reach_op {
 GSOFA_KERNEL void grow_kernel(search_view s) {
   simt::after_earlier_launches();
   const offset_t columns = s.count[1];
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < columns; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(columns)) {
     const std::uint32_t col = s.columns[k];
     s.reached[col] = 1;
     const std::uint32_t root = s.root[s.from[col]];
@@ -232,8 +228,7 @@ GSOFA_KERNEL void grow_kernel(search_view s) {
 /// Matches the rows and columns of the path to the end of each tree the other way.
 GSOFA_KERNEL void augment_kernel(search_view s) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < s.m.a.n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(s.m.a.n)) {
     if (s.root[k] != static_cast<std::uint32_t>(k) || s.end[k] == none) continue;
     for (std::uint32_t col = s.end[k]; col != none;) {
       const std::uint32_t row = s.from[col];

@@ -24,8 +24,7 @@ constexpr std::uint32_t no_row = 0xffffffffU;
 /// The first fault: row pointers that do not ascend.
 GSOFA_KERNEL void check_rows_kernel(rows_view a, std::uint32_t* bad) {
   simt::after_earlier_launches();
-  for (offset_t i = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       i < a.n; i += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t i : grid_items(a.n)) {
     const offset_t begin = a.row_ptr[i];
     const offset_t end = a.row_ptr[i + 1];
     const bool fits = (i > 0 || begin == 0) && begin >= 0 && begin <= end && end <= a.nnz &&
@@ -86,8 +85,7 @@ GSOFA_KERNEL void permuted_kernel(matrix_view a, coding code, const index_t* row
 GSOFA_KERNEL void label_kernel(index_t n, const index_t* order, index_t* label,
                                std::uint32_t* bad) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     const index_t v = order[k];
     const bool inside = v >= 0 && v < n;
     // Of the positions that hold v, one meets the -1.
@@ -121,8 +119,7 @@ GSOFA_KERNEL void count_zeros_kernel(index_t n, const std::uint32_t* values, std
 /// Values of another width; those that do not fit become -1.
 template <class From, class To>
 GSOFA_KERNEL void converted_kernel(const From* from, offset_t count, To* to) {
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(count)) {
     const auto value = static_cast<To>(from[k]);
     to[k] = static_cast<From>(value) == from[k] ? value : To{-1};
   }

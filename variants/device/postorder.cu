@@ -23,8 +23,7 @@ struct child_lists {
 
 GSOFA_KERNEL void parents_kernel(index_t n, coding code, const index_t* parent, word_t* words) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     const index_t p = parent[k];
     words[k] = code.word(p < 0 ? n : p, static_cast<index_t>(k));
   }
@@ -54,8 +53,7 @@ child_lists children_of(index_t n, const index_t* parent, memory_budget& budget)
 GSOFA_KERNEL void first_child_kernel(index_t n, const offset_t* row_ptr, const index_t* child,
                                      index_t* leaf) {
   simt::after_earlier_launches();
-  for (offset_t v = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       v < n; v += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t v : grid_items(n)) {
     leaf[v] = row_ptr[v] < row_ptr[v + 1] ? child[row_ptr[v]] : static_cast<index_t>(v);
   }
 }
@@ -63,8 +61,7 @@ GSOFA_KERNEL void first_child_kernel(index_t n, const offset_t* row_ptr, const i
 /// After k calls leaf[v] is the vertex 2^k first children below v, or the last on that way.
 GSOFA_KERNEL void double_leaf_kernel(index_t n, const index_t* leaf, index_t* next) {
   simt::after_earlier_launches();
-  for (offset_t v = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       v < n; v += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t v : grid_items(n)) {
     next[v] = leaf[leaf[v]];
   }
 }
@@ -81,8 +78,7 @@ GSOFA_DEVICE link_t link(std::uint32_t next, std::uint32_t steps) {
 GSOFA_KERNEL void successor_kernel(index_t n, const offset_t* row_ptr, const index_t* child,
                                    const index_t* parent, const index_t* leaf, link_t* links) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < n; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(n)) {
     const index_t v = child[k];
     const index_t p = parent[v] < 0 ? n : parent[v];
     std::uint32_t next = p == n ? none : static_cast<std::uint32_t>(p);
@@ -93,8 +89,7 @@ GSOFA_KERNEL void successor_kernel(index_t n, const offset_t* row_ptr, const ind
 
 GSOFA_KERNEL void double_link_kernel(index_t n, const link_t* links, link_t* next) {
   simt::after_earlier_launches();
-  for (offset_t v = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       v < n; v += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t v : grid_items(n)) {
     const link_t mine = links[v];
     const auto behind = static_cast<std::uint32_t>(mine >> 32);
     if (behind == none) {
@@ -110,8 +105,7 @@ GSOFA_KERNEL void double_link_kernel(index_t n, const link_t* links, link_t* nex
 /// The number of steps to the end is the number of vertices from v on.
 GSOFA_KERNEL void place_kernel(index_t n, const link_t* links, index_t* order) {
   simt::after_earlier_launches();
-  for (offset_t v = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       v < n; v += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t v : grid_items(n)) {
     order[n - static_cast<index_t>(static_cast<std::uint32_t>(links[v]))] = static_cast<index_t>(v);
   }
 }

@@ -43,8 +43,7 @@ struct coding {
                                                      coding code, offset_t rows,
                                                      offset_t* row_ptr) {
   simt::after_earlier_launches();
-  for (offset_t i = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       i < rows; i += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t i : grid_items(rows)) {
     const word_t first = code.row_begin(static_cast<index_t>(i));
     offset_t low = 0;
     for (offset_t high = count; low < high;) {
@@ -62,8 +61,7 @@ struct coding {
 [[maybe_unused]] GSOFA_KERNEL void columns_kernel(const word_t* words, offset_t count, coding code,
                                                   index_t* col_idx) {
   simt::after_earlier_launches();
-  for (offset_t k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index();
-       k < count; k += offset_t{simt::grid_size()} * simt::block_size()) {
+  for (const offset_t k : grid_items(count)) {
     col_idx[k] = code.column(words[k]);
   }
 }
