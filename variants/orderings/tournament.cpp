@@ -27,15 +27,34 @@ namespace gsofa::orders {
 
 namespace {
 
-constexpr double spread_of_seeds = 0.025;
-// Expected minimum of k normal numbers below that of k - 1, from k = 2 on.
-constexpr std::array<double, 7> gain_of_seed = {0.564, 0.282, 0.183, 0.134, 0.104, 0.085, 0.071};
-constexpr double gain_of_method = 0.5;
-constexpr double gain_on_thin_graph = 0.05;
-constexpr double gain_of_direction = 0.2;
-constexpr double work_of_direction = 2000;  // for each entry of L and U
+// Expected gains, as shares of the operations of the best order so far. They decide only which
+// orders are computed; exact counts choose among them. Estimates from experiments/orderings/LOG.md,
+// "Tournament" and "Direction".
 
-bool is_thin(const graph_shape& shape) { return shape.width < 16; }
+// Standard deviation of the operations of dissections with different seeds.
+constexpr double spread_of_seeds = 0.025;
+// By how many standard deviations the expected minimum of k normal numbers is below that of k - 1,
+// for k = 2 to 8.
+constexpr std::array<double, 7> gain_of_seed = {0.564, 0.282, 0.183, 0.134, 0.104, 0.085, 0.071};
+// Of a method that was not computed yet: dissection halves the operations where it wins.
+constexpr double gain_of_method = 0.5;
+// Of a dissection where minimum degree is usually better: few vertices on a level of a search.
+constexpr double gain_on_thin_graph = 0.05;
+constexpr double most_width_of_thin_graph = 16;
+// Of rearranging the order of an unsymmetric pattern: a moderate gain in "Direction".
+constexpr double gain_of_direction = 0.2;
+// What rearranging takes, in operations of a factorization for each entry of L and U.
+constexpr double work_of_direction = 2000;
+
+// A mesh is dissected without a rival; with lower limits minimum fill won on a channel
+// ("Tournament"), and a long band was taken for a mesh (experiments/cliffs/LOG.md).
+constexpr index_t least_mesh = 50000;          // vertices
+constexpr double least_left_of_mesh = 0.95;    // share that the reductions leave
+constexpr double most_neighbours_in_mesh = 6;  // of a vertex, as multiple of the mean
+constexpr double least_width_of_mesh = 128;    // vertices on a level of a search
+constexpr double most_squares_of_mesh = 6;     // vertices, as multiple of the squared width
+
+bool is_thin(const graph_shape& shape) { return shape.width < most_width_of_thin_graph; }
 
 // Visits vertices level by level, from `first` on, until a level ends with enough of them.
 struct search_result {
@@ -289,8 +308,10 @@ graph_shape shape_of(const pattern_view& s, int threads) {
   shape.width = e.width;
   // A square of m x m points has 2 m levels of m / 2 points. Longer graphs may be strips, which
   // minimum degree orders better than dissection.
-  shape.is_mesh = s.n_rows >= 50000 && shape.left > 0.95 && shape.most_neighbours < 6 &&
-                  e.width >= 128 && e.vertices <= 6 * e.width * e.width;
+  const bool is_wide =
+      e.width >= least_width_of_mesh && e.vertices <= most_squares_of_mesh * e.width * e.width;
+  shape.is_mesh = s.n_rows >= least_mesh && shape.left > least_left_of_mesh &&
+                  shape.most_neighbours < most_neighbours_in_mesh && is_wide;
   return shape;
 }
 
