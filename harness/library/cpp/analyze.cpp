@@ -1,130 +1,227 @@
-// The functions of gsofa.hpp, except analyzer (analyzer.cpp) and read_pattern() (read_pattern.cpp).
-// An analysis begins in forms.cpp.
+#include "harness/library/cpp/analyze.hpp"
 
-#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "common/elimination_forest.hpp"
-#include "common/preprocess.hpp"
-#include "common/supernodal.hpp"
+#include "common/device_rows.hpp"
+#include "common/error.hpp"
+#include "common/parallel.hpp"
 #include "common/variant.hpp"
-#include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/clock.hpp"
 #include "harness/library/cpp/errors.hpp"
-#include "harness/library/cpp/forms.hpp"
+#include "harness/library/cpp/factorize.hpp"
 #include "harness/library/cpp/options.hpp"
-#include "variants/orderings/metis_library.hpp"
+#include "harness/library/cpp/progress.hpp"
+#include "harness/library/cpp/results.hpp"
 
-namespace gsofa {
+namespace gsofa::library {
 
-using namespace library;
+namespace {
 
-analysis analyze(const csr_view& a, const analysis_options& options) {
-  return analyze<csr_view>(a, options);
-}
-template <class View>
-analysis analyze(const View& a, const analysis_options& options) {
-  return analyze_given(given_pattern(a), options);
-}
+// It orders as device_order and finds L and U, all on the device.
+constexpr const char* device_analysis = "gpu_full_analysis";
 
-fill_estimate estimate(const csr_view& a, const analysis_options& options) {
-  return estimate<csr_view>(a, options);
-}
-template <class View>
-fill_estimate estimate(const View& a, const analysis_options& options) {
-  return estimate_given(given_pattern(a), options);
-}
-
-pattern_order order(const csr_view& a, const order_options& options) {
-  return order<csr_view>(a, options);
-}
-template <class View>
-pattern_order order(const View& a, const order_options& options) {
-  return order_given(given_pattern(a), options);
+// Whether the device does all of the analysis of a pattern with `rows` rows: its own order is
+// requested or automatic, and no result needs the permuted pattern on the host.
+bool device_does_all(const analysis_options& options, bool on_device, index_t rows) {
+  const bool orders_there =
+      options.order == order_method::gpu_nested_dissection ||
+      (options.order == order_method::automatic && rows >= least_device_order);
+  const bool factorizes_there = options.variant.empty() || options.variant == "gpu_bitmap_panels";
+  return on_device && rows > 0 && orders_there && factorizes_there && options.relax == 1 &&
+         options.relaxed.empty() && !options.tree && !find_variant(device_analysis).unavailable();
 }
 
-fill_profile profile(const csr_view& a, std::int32_t cells, int threads) {
-  return profile<csr_view>(a, cells, threads);
-}
-fill_profile profile(const csr_view& a, std::int32_t cells, const analysis_options& options) {
-  return profile_given(given_pattern(a), cells, options);
-}
-template <class View>
-fill_profile profile(const View& a, std::int32_t cells, int threads) {
-  return profile_given(given_pattern(a), cells, {.threads = threads});
+// Whether the device may do all of this pattern: it cannot add missing diagonal entries, and a
+// diagonal matrix needs no analysis.
+bool suits_device(const checked_input& in, const analysis_options& options) {
+  const bool is_diagonal = in.a.nnz() == in.a.n_rows - in.missing;
+  return !is_diagonal && (in.missing == 0 || (options.match && !matches_on_host));
 }
 
-std::vector<std::int32_t> elimination_tree(const csr_view& a) {
-  return elimination_tree<csr_view>(a);
-}
-template <class View>
-std::vector<std::int32_t> elimination_tree(const View& a) {
-  return reporting([&] {
-    const input_rows rows{given_pattern(a)};
-    return elimination_tree_of_sum(rows.in.a, transpose(rows.in.a));
-  });
+// The order of w.found as one of the vertices of e.
+void take_order(elimination_input& e, workspace& w) {
+  w.order = std::move(w.found.col_order);
+  e.row_of.clear();
+  if (w.order == w.found.row_order) return;
+  e.row_of.resize(w.order.size());
+  for (std::size_t k = 0; k < w.order.size(); ++k) e.row_of[at(w.order[k])] = w.found.row_order[k];
 }
 
-std::vector<supernode_range> relaxed_supernodes(std::span<const std::int32_t> parent,
-                                                std::int32_t relax) {
-  return reporting([&] {
-    std::vector<supernode_range> out;
-    for (const column_range& r : relaxed_leaves(parent, relax)) out.push_back({r.begin, r.end});
-    return out;
-  });
-}
-
-tree_levels level_sets(std::span<const std::int32_t> parent) {
-  return reporting([&] {
-    forest_levels found = levels_of_forest(parent);
-    return tree_levels{std::move(found.begin), std::move(found.vertices)};
-  });
-}
-
-std::vector<std::int32_t> tree_postorder(std::span<const std::int32_t> parent) {
-  return reporting([&] {
-    validate_forest(parent);
-    std::vector<index_t> roots_negative(parent.begin(), parent.end());
-    std::ranges::replace(roots_negative, static_cast<index_t>(parent.size()), -1);
-    return postorder(roots_negative);
-  });
-}
-
-std::vector<variant_description> variants() {
-  std::vector<variant_description> out;
-  for (const variant_info& v : all_variants()) {
-    if (is_public(v)) out.push_back({v.name, v.device, v.summary, v.unavailable().value_or("")});
+// Matches, orders, permutes and factorizes e.a, or `there`, on the device.
+void analyze_on_device(elimination_input& e, const foreign_rows* there,
+                       const analysis_options& options, workspace& w, supervision& s,
+                       analysis& out) {
+  run_context context;
+  context.say = [&](const std::string& line) { s.say(std::string(device_analysis) + ": " + line); };
+  run_variant(find_variant(device_analysis), e, there, options, w, context, s, out);
+  auto since = clock::now();
+  for (const auto& [phase, seconds] : context.phases.seconds()) {
+    if (phase != "sort" && phase != "match" && phase != "order" && phase != "permute") continue;
+    out.order_seconds += seconds;
+    out.analysis_seconds -= seconds;
   }
-  return out;
+  out.order = device_order;
+  out.variant = "gpu_bitmap_panels";
+  out.nnz_a = context.derived.at("entries");
+  take_order(e, w);
+  number_all(e, w, out);
+  give(options, w, out);
+  out.output_seconds += lap(since);
 }
 
-bool has_metis() noexcept {
+// The same for e.a. Returns false if the host has to analyze: after a failure of the device, and
+// for a singular pattern, whose fault the host names.
+bool try_all_on_device(elimination_input& e, const analysis_options& options, workspace& w,
+                       supervision& s, analysis& out) {
   try {
-    return !metis_fault();
-  } catch (const std::exception&) {
-    return false;
+    const auto reason = failure_of_device(find_variant(device_analysis), w, [&] {
+      analyze_on_device(e, nullptr, options, w, s, out);
+    });
+    if (!reason) return true;
+    fall_back(*reason, s, out);
+  } catch (const input_error&) {
+    w.made = nullptr;
+    w.kept.reset();
   }
+  return false;
 }
 
-const char* version() noexcept { return GSOFA_VERSION; }
+void report(const analysis& found, supervision& s) {
+  s.say("order " + found.order + ": " + std::to_string(found.order_seconds) + " s; " +
+        found.variant + ": " + std::to_string(found.setup_seconds + found.analysis_seconds) +
+        " s; nnz(L) " + std::to_string(found.nnz_l) + ", nnz(U) " + std::to_string(found.nnz_u));
+}
 
-#define GSOFA_INSTANTIATE(View)                                                    \
-  template GSOFA_API analysis analyze(const View&, const analysis_options&);       \
-  template GSOFA_API fill_estimate estimate(const View&, const analysis_options&); \
-  template GSOFA_API pattern_order order(const View&, const order_options&);       \
-  template GSOFA_API fill_profile profile(const View&, std::int32_t, int);         \
-  template GSOFA_API std::vector<std::int32_t> elimination_tree(const View&)
-GSOFA_INSTANTIATE(csr_view_32);
-GSOFA_INSTANTIATE(csr_view_64);
-GSOFA_INSTANTIATE(csc_view);
-GSOFA_INSTANTIATE(csc_view_32);
-GSOFA_INSTANTIATE(csc_view_64);
-#undef GSOFA_INSTANTIATE
-#define GSOFA_INSTANTIATE(View)                                              \
-  template GSOFA_API analysis analyze(const View&, const analysis_options&); \
-  template GSOFA_API pattern_order order(const View&, const order_options&)
-GSOFA_INSTANTIATE(device_csr_view);
-GSOFA_INSTANTIATE(device_csr_view_32);
-GSOFA_INSTANTIATE(device_csr_view_64);
-#undef GSOFA_INSTANTIATE
+// Analyzes compressed rows on the host or, where it does all, on the device. `since`: when the
+// reading of the pattern began.
+void analyze_rows(const checked_input& in, clock::time_point since, const analysis_options& options,
+                  workspace& w, supervision& s, analysis& out) {
+  check_options(options, in.a.n_rows);
+  if (w.updates.on) check_previous(w.updates, in.a.n_rows);
+  const std::vector<const variant_info*> candidates = choose_variants(options);
+  begin_result(in.a.n_rows, w, out);
+  const bool on_device = candidates.front()->device == "gpu";
+  elimination_input e;
+  e.a = in.a;
+  if (!w.updates.on && device_does_all(options, on_device, e.a.n_rows) &&
+      suits_device(in, options)) {
+    out.order_seconds = lap(since);
+    if (try_all_on_device(e, options, w, s, out)) return report(out, s);
+    e.row_of.clear();
+  }
+  permute_for_elimination(in, options, on_device, e, w, s, out);
+  if (w.updates.on && w.updates.counts) {
+    out.order_seconds = lap(since);
+    s.enter(analysis_stage::output);
+    out.variant = candidates.front()->name;
+    give_counts(options, w.updates, out);
+    out.output_seconds = lap(since);
+    return report(out, s);
+  }
+  relax(options, e, w);
+  if (options.tree) find_tree(e, out);
+  out.order_seconds = lap(since);
+  if (candidates.size() > 1) {
+    const auto reason = failure_of_device(
+        *candidates.front(), w, [&] { factorize(*candidates.front(), e, options, w, s, out); });
+    if (!reason) return report(out, s);
+    fall_back(*reason, s, out);
+  }
+  factorize(*candidates.back(), e, options, w, s, out);
+  report(out, s);
+}
 
-}  // namespace gsofa
+foreign_rows rows_there(const given_pattern& a) {
+  return {.n = a.n,
+          .nnz = a.index_count,
+          .row_ptr = a.pointers,
+          .col_idx = a.indices,
+          .long_row_ptr = a.long_pointers,
+          .long_col_idx = a.long_indices,
+          .stream = a.stream,
+          .matches = !matches_on_host};
+}
+
+// The order of a pattern in device memory.
+index_t order_there(const foreign_rows& there) {
+  if (there.n < 0) {
+    throw input_error("pattern: order " + std::to_string(there.n) + " is negative");
+  }
+  return narrow<index_t>(there.n, "pattern: order");
+}
+
+const variant_info& variant_for_device_rows() {
+  const variant_info& info = find_variant(device_analysis);
+  if (const auto reason = info.unavailable()) {
+    throw analysis_error(failure::unavailable, "a pattern in device memory: " + *reason);
+  }
+  return info;
+}
+
+pattern fetched(const foreign_rows& there, const variant_info& info) {
+  return there.n == 0 ? pattern() : dynamic_cast<takes_foreign_rows&>(*info.create()).fetch(there);
+}
+
+// Analyzes a pattern in device memory: there, or a copy of it on the host.
+void analyze_there(const foreign_rows& there, const analysis_options& options, workspace& w,
+                   supervision& s, analysis& out) {
+  const auto since = clock::now();
+  const index_t n = order_there(there);
+  check_options(options, n);
+  const variant_info& info = variant_for_device_rows();
+  const bool on_device = choose_variants(options).front()->device == "gpu";
+  std::optional<std::string> failed;
+  if (options.match && !w.updates.on && device_does_all(options, on_device, n)) {
+    begin_result(n, w, out);
+    elimination_input e;
+    failed = failure_of_device(info, w, [&] { analyze_on_device(e, &there, options, w, s, out); });
+    if (!failed) return report(out, s);
+    s.say(*failed);
+  }
+  const pattern copy = fetched(there, info);
+  s.say("the pattern was copied to the host");
+  analyze_rows(read(given_pattern(csr_view{copy.n_rows, copy.row_ptr, copy.col_idx}), w.arrays),
+               since, options, w, s, out);
+  if (failed) out.fallback = *failed + (out.fallback.empty() ? "" : "; " + out.fallback);
+}
+
+}  // namespace
+
+pattern copy_of_device_rows(const given_pattern& a) {
+  const foreign_rows there = rows_there(a);
+  order_there(there);
+  return fetched(there, variant_for_device_rows());
+}
+
+void analyze_into(const given_pattern& a, const analysis_options& options, workspace& w,
+                  analysis& out) {
+  const auto work = [&](supervision& s) {
+    const auto since = clock::now();
+    // An update has many short pieces of work for threads.
+    const int threads = w.updates.on ? host_threads(options) : 1;
+    const kept_threads kept(threads);
+    switch (a.of) {
+      case given_pattern::form::rows:
+        return analyze_rows(read(a, w.arrays, threads), since, options, w, s, out);
+      case given_pattern::form::columns:
+        return analyze_rows(input_rows(a).in, since, options, w, s, out);
+      case given_pattern::form::device_rows:
+        return analyze_there(rows_there(a), options, w, s, out);
+    }
+  };
+  supervise(options, work);
+}
+
+analysis analyze_given(const given_pattern& a, const analysis_options& options) {
+  return reporting([&] {
+    const auto out = left_in_child<analysis>();
+    const auto w = left_in_child<workspace>();
+    analyze_into(a, options, *w, *out);
+    return std::move(*out);
+  });
+}
+
+}  // namespace gsofa::library

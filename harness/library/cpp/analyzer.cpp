@@ -6,9 +6,9 @@
 
 #include "common/parallel.hpp"
 #include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/analyze.hpp"
 #include "harness/library/cpp/errors.hpp"
-#include "harness/library/cpp/forms.hpp"
-#include "harness/library/cpp/supervision.hpp"
+#include "harness/library/cpp/progress.hpp"
 
 namespace gsofa {
 

@@ -12,8 +12,8 @@
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
 #include "harness/library/cpp/input.hpp"
-#include "harness/library/cpp/supervision.hpp"
-#include "harness/library/cpp/updating.hpp"
+#include "harness/library/cpp/progress.hpp"
+#include "harness/library/cpp/update.hpp"
 
 namespace gsofa::library {
 

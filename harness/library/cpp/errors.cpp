@@ -5,7 +5,7 @@
 
 #include "common/error.hpp"
 #include "gsofa/gsofa.hpp"
-#include "harness/library/cpp/supervision.hpp"
+#include "harness/library/cpp/progress.hpp"
 
 namespace gsofa {
 

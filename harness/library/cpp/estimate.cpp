@@ -5,12 +5,12 @@
 
 #include "common/elimination_forest.hpp"
 #include "common/preprocess.hpp"
+#include "harness/library/cpp/analyze.hpp"
 #include "harness/library/cpp/elimination_input.hpp"
 #include "harness/library/cpp/errors.hpp"
 #include "harness/library/cpp/factorize.hpp"
-#include "harness/library/cpp/forms.hpp"
 #include "harness/library/cpp/options.hpp"
-#include "harness/library/cpp/supervision.hpp"
+#include "harness/library/cpp/progress.hpp"
 
 namespace gsofa::library {
 

@@ -9,7 +9,7 @@
 #include "common/variant.hpp"
 #include "gsofa/gsofa.hpp"
 #include "harness/library/cpp/elimination_input.hpp"
-#include "harness/library/cpp/supervision.hpp"
+#include "harness/library/cpp/progress.hpp"
 
 namespace gsofa::library {
 

@@ -5,10 +5,10 @@
 
 #include "common/partition_tree.hpp"
 #include "common/preprocess.hpp"
+#include "harness/library/cpp/analyze.hpp"
 #include "harness/library/cpp/clock.hpp"
 #include "harness/library/cpp/elimination_input.hpp"
 #include "harness/library/cpp/errors.hpp"
-#include "harness/library/cpp/forms.hpp"
 #include "harness/library/cpp/options.hpp"
 
 namespace gsofa::library {

@@ -5,11 +5,11 @@
 
 #include "common/preprocess.hpp"
 #include "common/variant.hpp"
+#include "harness/library/cpp/analyze.hpp"
 #include "harness/library/cpp/errors.hpp"
-#include "harness/library/cpp/forms.hpp"
 #include "harness/library/cpp/options.hpp"
+#include "harness/library/cpp/progress.hpp"
 #include "harness/library/cpp/results.hpp"
-#include "harness/library/cpp/supervision.hpp"
 
 namespace gsofa::library {
 

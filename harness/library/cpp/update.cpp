@@ -1,4 +1,4 @@
-#include "harness/library/cpp/updating.hpp"
+#include "harness/library/cpp/update.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,12 +1,10 @@
 #pragma once
 
-// What the public functions do with a pattern in any form.
+// The public functions for a pattern in any form.
 
 #include "gsofa/gsofa.hpp"
-#include "harness/library/cpp/clock.hpp"
 #include "harness/library/cpp/elimination_input.hpp"
 #include "harness/library/cpp/input.hpp"
-#include "harness/library/cpp/supervision.hpp"
 
 namespace gsofa::library {
 
@@ -24,10 +22,5 @@ fill_profile profile_given(const given_pattern& a, std::int32_t cells,
 
 /// A pattern in device memory, copied to the host. Throws analysis_error (unavailable).
 pattern copy_of_device_rows(const given_pattern& a);
-
-/// Analyzes compressed rows on the host or, where it does all, on the device. `since`: when the
-/// reading of the pattern began.
-void analyze_rows(const checked_input& in, clock::time_point since, const analysis_options& options,
-                  workspace& w, supervision& s, analysis& out);
 
 }  // namespace gsofa::library

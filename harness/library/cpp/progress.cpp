@@ -1,4 +1,4 @@
-#include "harness/library/cpp/supervision.hpp"
+#include "harness/library/cpp/progress.hpp"
 
 #include <chrono>
 #include <condition_variable>
