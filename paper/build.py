@@ -5,7 +5,7 @@ answers of claims.py.
   build.py --out FOLDER [--no-pdf]
 
 Judges the questions (claims.json), draws the figures, then writes report.html, which needs no other file, report.tex and, where
-latexmk is, report.pdf, by the templates report.html.j2 and report.tex.j2. report.md has headings, paragraphs, lists, tables,
+latexmk is, report.pdf. report.md has headings, paragraphs, lists, tables,
 **bold**, `code`, figures of plots/ as ![CAPTION](NAME), the script's description if there is no caption, and these calls:
 
   {{ rows("NAME") }}      how many rows a table of numbers, or of a figure's points, has; {{ rows("NAME", "COLUMN", X) }}: of
@@ -14,7 +14,7 @@ latexmk is, report.pdf, by the templates report.html.j2 and report.tex.j2. repor
 
 and, as paragraphs of their own:
 
-  {{ sentences() }}       the five sentences; {{ questions() }}: the ten questions; {{ kinds() }}: by kind of matrix
+  {{ answers() }}         a row for each of the ten questions; {{ questions() }}: their statements; {{ kinds() }}: by kind of matrix
   {{ claims("ITEM") }}    table of the item's statements in the appendix, "" if there are none
   {{ table("NAME", ROW, ...) }}  the named rows of such a table; all, if none is named
   {{ machines() }}        the machines of the records; {{ rules() }}; {{ findings() }}; {{ log() }}: LOG.md
@@ -23,10 +23,10 @@ Exit status 1 if answers.json is not what the records say, 2 if something that r
 """
 
 import argparse
-import base64
 import collections
+import contextlib
 import csv
-import html
+import io
 import json
 import re
 import shutil
@@ -36,7 +36,6 @@ import traceback
 from pathlib import Path
 
 import jinja2
-import markupsafe
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -46,6 +45,7 @@ import claims  # noqa: E402
 import rules  # noqa: E402
 import headline  # noqa: E402
 import machines  # noqa: E402
+import pages  # noqa: E402
 import records  # noqa: E402
 import style  # noqa: E402
 from terminal_text import printable  # noqa: E402
@@ -82,8 +82,8 @@ class Content:
         self.blocks.append({"kind": "table", "header": header, "rows": rows, "widths": widths})
         return f"@@{len(self.blocks) - 1}@@"
 
-    def call_sentences(self):
-        return "\n\n".join(claims.five_sentences(self.judge.questions))
+    def call_answers(self):
+        return self.put(("question about the search on one GPU", "paper", "here, real matrices", "verdict"), claims.ten_rows(self.judge.questions))
 
     def call_questions(self):
         """Each question, then its statements."""
@@ -160,6 +160,8 @@ class Content:
         return tuple(rows[0]), [tuple(r) for r in rows[1:]]
 
     def call_table(self, name, *keys):
+        if name.removesuffix("_means") in self.absent:
+            return ""
         header, rows = self.points(name)
         found = [r for r in rows if not keys or r[0] in keys]
         if keys and len(found) != len(keys):
@@ -239,37 +241,6 @@ def anchor(text, before):
     return next(n for k in range(len(taken) + 1) if (n := f"{name}-{k + 1}" if k else name) not in taken)
 
 
-NUMBER = re.compile(r"(?:[<≥≤]|at least |at most )?\s*[-−]?\d[\d,.]*(?:e[-+]?\d+)?(?: ?%| [A-Za-z/]+)?(?: \([^)]*\))?")
-MARKS = {**dict(zip(rules.WORDS, ("good", "part", "bad", "none"))),
-         "pass": "good", "fail": "bad", "error": "bad", "timeout": "part", "oom": "part", "unverified": "part"}
-
-
-def numeric(rows, header):
-    """Of each column whether it holds numbers: most of its cells that are not empty."""
-    out = []
-    for k in range(len(header)):
-        cells = [str(r[k]) for r in rows if str(r[k]) not in ("", "-")]
-        out.append(bool(cells) and sum(bool(NUMBER.fullmatch(c)) for c in cells) > 0.6 * len(cells))
-    return out
-
-
-def verdict_class(cell, header):
-    """good, part, bad or none for the cell of a column of verdicts or statuses, "" elsewhere."""
-    if header not in ("verdict", "status"):
-        return ""
-    return next((mark for word, mark in MARKS.items() if re.match(rf"{word}\b", str(cell))), "none")
-
-
-def data_uri(path):
-    return "data:image/png;base64," + base64.b64encode(Path(path).read_bytes()).decode()
-
-
-def in_html(s):
-    """Text with **bold** and `code` as HTML."""
-    s = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(s, quote=False))
-    return markupsafe.Markup(re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", s))
-
-
 ESCAPES = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
            "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
            "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
@@ -282,15 +253,9 @@ def in_latex(s):
 
 
 def environment(**how):
-    """Jinja2 on the templates of this folder; a name that does not exist is an error."""
+    """Jinja2 on the Markdown and LaTeX of this folder; a name that does not exist is an error."""
     return jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), undefined=jinja2.StrictUndefined, trim_blocks=True,
                               lstrip_blocks=True, keep_trailing_newline=True, **how)
-
-
-def html_environment():
-    env = environment(autoescape=True)
-    env.filters |= {"text": in_html, "numeric": numeric, "verdict": verdict_class}
-    return env
 
 
 def latex_environment():
@@ -315,22 +280,35 @@ def say(text):
     print(f"report: {text}", file=sys.stderr, flush=True)
 
 
-def build(judge, out):
-    """report.html and report.tex with their figures in a folder. Standard error names each figure and page."""
+def content_of(judge, out, chosen=None, said=say):
+    """{title, blocks} of report.md for the templates, its figures drawn into a folder. chosen: names of the figures to draw; None: all."""
     content = Content(judge, out)
-    for _, name in FIGURE.findall((HERE / "report.md").read_text(encoding="utf-8")):
-        say(f"figure {name}")
-        content.draw(name)
+    for name in figures():
+        if chosen is not None and name not in chosen:
+            content.absent[name] = "not asked for"
+            continue
+        said(f"figure {name}")
+        with contextlib.redirect_stderr(io.StringIO()):  # names of files in a folder that may still be renamed
+            content.draw(name)
     parts = blocks(filled("report.md", content.calls()), content.blocks, content.absent)
     for b in (b for b in parts if b["kind"] == "figure"):
         b["caption"] = b["caption"] or content.captions[b["name"]]
-    images = {b["name"]: data_uri(out / f"{b['name']}.png") for b in parts if b["kind"] == "figure"}
-    for env, template in ((html_environment(), "report.html.j2"), (latex_environment(), "report.tex.j2")):
-        page = env.get_template(template).render(title=parts[0]["text"], blocks=parts, images=images)
-        say(template.removesuffix(".j2"))
-        whole = out / (template.removesuffix(".j2") + ".part")
-        whole.write_text(page, encoding="utf-8")
-        whole.replace(whole.with_suffix(""))
+    return {"title": parts[0]["text"], "blocks": parts}
+
+
+def figures():
+    """Names of the figures of report.md."""
+    return [name for _, name in FIGURE.findall((HERE / "report.md").read_text(encoding="utf-8"))]
+
+
+def build(judge, out):
+    """report.html and report.tex with their figures in a folder. Standard error names each figure and page."""
+    content = content_of(judge, out)
+    images = {b["name"]: pages.data_uri(out / f"{b['name']}.png") for b in content["blocks"] if b["kind"] == "figure"}
+    say("report.html")
+    pages.write_alone(out / "report.html", "report.html.j2", images=images, **content)
+    say("report.tex")
+    (out / "report.tex").write_text(latex_environment().get_template("report.tex.j2").render(**content), encoding="utf-8")
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does the paper hold? Five sentences, ten questions and an appendix, judged from the committed records.
+"""Does the paper hold? Ten questions and an appendix, judged from the committed records.
 
 questions.toml and claims.toml say what is compared, measure.py how it is measured, rules.py how it is judged, evidence.toml which
 records count. Exit status 1 if --check finds that answers.json, what README and report print, is not what the records say.
@@ -104,13 +104,13 @@ class Judge:
         """Questions and appendix as plain data."""
         def plain(s):
             return {k: v for k, v in s.items() if k != "kinds"} | {"kinds": {k: f.as_json() for k, f in s["kinds"].items()}}
-        return {"sentences": five_sentences(self.questions),
+        return {"table": ten_rows(self.questions),
                 "questions": [q | {"statements": [plain(s) for s in q["statements"]]} for q in self.questions],
                 "appendix": [plain(s) for s in self.appendix]}
 
 
 def answers_text(judge):
-    """Sentences and questions, as answers.json has them."""
+    """Table and questions, as answers.json has them."""
     return json.dumps({k: v for k, v in judge.as_json().items() if k != "appendix"}, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -119,9 +119,9 @@ def is_current(judge):
     return ANSWERS.exists() and ANSWERS.read_text(encoding="utf-8") == answers_text(judge)
 
 
-def printed_sentences():
-    """The five sentences of answers.json."""
-    return json.loads(ANSWERS.read_text(encoding="utf-8"))["sentences"]
+def printed_rows():
+    """The ten rows of answers.json."""
+    return json.loads(ANSWERS.read_text(encoding="utf-8"))["table"]
 
 
 def number(x):
@@ -158,44 +158,16 @@ def paper_text(s):
     return f"{s['paper']:,}" + (f" {s['unit']}" if "unit" in s else "")
 
 
-def five_sentences(questions):
-    """Does the paper hold? Five sentences, every number and verdict of them from the records."""
-    of = {s["id"]: s for q in questions for s in q["statements"]}
-
-    def value(name):
-        return center_text(main_found(of[name]), of[name])
-
-    def here(name, whose="the paper", *more):
-        """12.0 times as long (mean; the paper: 13.01). Intervals and verdicts are in the table."""
-        unit = "" if of[name].get("unit") or not main_found(of[name]) else " times as long"
-        said = [*more, of[name]["combine"], *([f"{whose}: {paper_text(of[name])}"] if "paper" in of[name] else [])]
-        return f"{value(name)}{unit} ({'; '.join(said)})"
-
-    def count(word):
-        mine = [str(q["id"]) for q in questions if q["word"] == word]
-        text = word if len(mine) == 1 else word.replace("holds", "hold").replace("does", "do")
-        return f"{len(mine)} {text}" + (f" ({', '.join(mine)})" if mine else "")
-    exact = [f for k, f in of["exact"]["kinds"].items() if k not in ("original", rules.LARGE, "stand-in")]  # "real" has the first two
-    four = main_found(of["superlu_four_gpus"])
-    large = [f"{number(f.value)} on the {f.n} matrices with 10,000 rows or more" for f in [of["fill2_gpu"]["kinds"].get(rules.LARGE)] if f]
-    tie = [interval_text(four) + ", so that neither is shown to be faster" * (four.low < 1 < four.high)] if four else []
-    verified = f"{sum(round(f.value * f.n) for f in exact)} of {sum(f.n for f in exact)}"
-    sizes = sorted(main_found(s).n for q in questions for s in q["statements"] if s["word"] != rules.UNTESTED)
-    on = f", judged on {sizes[0]} to {sizes[-1]} real matrices" if sizes else ""
-    return [
-        f"Of ten questions about the paper{on}, {', '.join(map(count, rules.WORDS))}.",
-        f"The relaxed search finds the same rows (64-bit digests) as pruned Gilbert-Peierls on {verified} inputs, stand-ins excluded, and "
-        f"fill2 on the same GPU takes {here('fill2_gpu', 'the paper', *large)}.",
-        f"Compared with the search on one GPU, fill2 on 16 threads takes {here('fill2_cores', 'the paper, 42 cores')}, GLU 3.0's set "
-        f"union on one core {here('set_union')}, and pruned Gilbert-Peierls on one core, which the paper does not compare, "
-        f"{here('gilbert_peierls')}.",
-        f"On one node, four GPUs take {here('superlu_four_gpus', 'the printed ratios of the paper, six GPUs', *tie)} "
-        f"as SuperLU_DIST on its best number of ranks; 44 nodes cannot be tested here.",
-        f"Without value ranges the search takes {here('value_ranges')}, without atomic operations {value('atomics')}, with a queue for "
-        f"each source {value('one_queue')} and with a thread for each frontier {value('warps')} times as long (geometric means); in a "
-        f"sixteenth of the memory, on one GPU, it takes {here('budget', 'the paper, 44 nodes')}, with fixed queues in that memory "
-        f"{here('dynamic_allocation')} as with dynamic allocation, and it moves {here('bandwidth_gb_per_s', 'the paper, a V100')} to and from DRAM.",
-    ]
+def ten_rows(questions):
+    """Does the paper hold? (question, the paper's number, ours on real matrices with its interval, word) of each question."""
+    def row(q):
+        text, name = q["row"]
+        s = next(s for s in q["statements"] if s["id"] == name)
+        found = main_found(s)
+        three = float(f"{s.get('paper', 0):.3g}")
+        paper = paper_text(s | ({"paper": int(three) if three >= 100 else three} if "paper" in s else {})) or "-"
+        return f"{q['id']} {text}", paper, value_text(found, s) if found else "not measured", q["word"]
+    return [row(q) for q in questions]
 
 
 def main_found(s):
@@ -243,16 +215,19 @@ def table(parts, kinds, width, colour):
 
 def text_of(judge, args, width, colour):
     """What the terminal shows."""
-    lines = []
-    if not (args.appendix or args.item or args.question):
-        lines = [line for s in five_sentences(judge.questions) for line in textwrap.wrap(printable(s), width)] + [""]
+    if not (args.appendix or args.item or args.question or args.kinds):
+        rows = [("question about the search on one GPU", "paper", "here, real matrices", "", ""),
+                *((*r[:3], COLOURS[r[3]] if colour else "", r[3]) for r in ten_rows(judge.questions))]
+        said = "In detail: --question N, --kinds, --appendix. A value is followed by its 95 % interval; rules: --help."
+        return "\n".join([*(f"{what:<70} {paper:>10}  {here:<27} " + (f"\x1b[{c}m{word}\x1b[0m" if c else word) for what, paper, here, c, word in rows),
+                          "", said]) + "\n"
     parts = sections(judge, args.item, args.question, args.appendix)
-    return "\n".join(lines + table(parts, args.kinds or args.question, width, colour)) + "\n"
+    return "\n".join(table(parts, args.kinds or args.question, width, colour)) + "\n"
 
 
 def main(arguments=None):
     p = argparse.ArgumentParser(description=__doc__, epilog=rules.text(), formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--kinds", action="store_true", help="all kinds of matrices, not real ones alone")
+    p.add_argument("--kinds", action="store_true", help="every statement of the questions, on every kind of matrix")
     p.add_argument("--question", type=int, metavar="N", help="one question, with all kinds")
     p.add_argument("--item", metavar="NAME", help="questions and appendix of one experiment, as fig10_fill2")
     p.add_argument("--appendix", action="store_true", help="what else the paper states")

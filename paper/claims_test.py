@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 import math
 import subprocess
 import sys
@@ -235,7 +236,7 @@ class Committed(unittest.TestCase):
     def test_answers_are_those_of_the_records(self):
         code, _, err = self.call("--check")
         self.assertEqual((code, err), (0, ""))
-        self.assertEqual(len(claims.printed_sentences()), 5)
+        self.assertEqual(len(claims.printed_rows()), 10)
         with mock.patch.object(claims, "answers_text", lambda judge: "other"):
             self.assertEqual(self.call("--check")[0], 1)
 
@@ -250,9 +251,12 @@ class Committed(unittest.TestCase):
     def test_text(self):
         code, out, _ = self.call()
         self.assertEqual(code, 0)
-        self.assertTrue(out.startswith("Of ten questions about the paper"))
+        rows = [re.split("  +", line) for line in out.splitlines()[1:11]]
+        self.assertEqual([int(cells[0].split()[0]) for cells in rows], list(range(1, 11)))
+        self.assertEqual([cells[-1] for cells in rows], [q["word"] for q in self.judged.questions])
+        everything = self.call("--kinds")[1]
         for q in self.judged.questions:
-            self.assertIn(q["text"], out)
+            self.assertIn(q["text"], everything)
         self.assertNotIn("\x1b", out)
         self.assertIn("Value ranges", self.call("--question", "9")[1])
         self.assertNotIn("fill2", self.call("--question", "9")[1])

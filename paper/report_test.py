@@ -21,6 +21,7 @@ except ImportError as e:
     sys.exit(SKIPPED)
 
 import claims
+import pages
 
 
 class ReportTest(unittest.TestCase):
@@ -47,14 +48,14 @@ class ReportTest(unittest.TestCase):
         page = (self.out / "report.html").read_text()
         items = set(re.findall(r'\{\{ claims\("(\w+)"\) \}\}', self.source))
         judged = json.loads((self.out / "claims.json").read_text())
-        first = [page.index(str(build.in_html(s))) for s in judged["sentences"]]
+        first = [page.index(str(pages.in_html(row[0]))) for row in judged["table"]]
         self.assertEqual(first, sorted(first))
         self.assertLess(first[-1], page.index('id="ten-questions"'))
         for s in [s for q in judged["questions"] for s in q["statements"]]:
-            self.assertIn(str(build.in_html(s["says"])), page, s["id"])
+            self.assertIn(str(pages.in_html(s["says"])), page, s["id"])
         for s in judged["appendix"]:
             self.assertIn(s["item"], items, s["id"])
-            self.assertIn(str(build.in_html(s["says"])), page, s["id"])
+            self.assertIn(str(pages.in_html(s["says"])), page, s["id"])
         for left in ("{{", "}}", "@@", "]("):
             self.assertNotIn(left, page)
 
@@ -66,10 +67,10 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(set(anchors) - set(ids), set())
         self.assertEqual(len(ids), len(set(ids)))
         self.assertIn('<meta name="viewport" content="width=device-width', page)
-        self.assertIn("prefers-color-scheme:dark", page)
+        self.assertIn("prefers-color-scheme: dark", page)
         self.assertLess(page.index('id="ten-questions"'), page.index('id="the-best-result"'))
         self.assertLess(page.index('id="findings-in-the-paper-itself"'), page.index('id="changes-of-the-judgement"'))
-        self.assertIn('<td class="v none">cannot be tested here', page)
+        self.assertIn('<td class="v none" data-label="verdict">cannot be tested here', page)
         self.assertFalse(list(self.out.glob("*.part")))
 
     def test_both_forms_have_every_figure(self):
@@ -81,7 +82,7 @@ class ReportTest(unittest.TestCase):
         self.assertGreater(len(names), 15)
         self.assertEqual(len(names) + len(absent), len(build.FIGURE.findall(self.source)))
         for name in names:
-            self.assertEqual(html.count(f'<figure id="{name}"><img src="data:image/png;base64,'), 1, name)
+            self.assertEqual(html.count(f'<figure id="{name}"><img class="figure inverted" src="data:image/png;base64,'), 1, name)
             self.assertIn(f"{name}.pdf", tex)
             for kind in ("png", "pdf", "csv"):
                 self.assertGreater((self.out / f"{name}.{kind}").stat().st_size, 50, f"{name}.{kind}")
@@ -124,21 +125,21 @@ class Templates(unittest.TestCase):
 
     def render(self, env, template):
         parts = build.blocks(self.BLOCKS, [{"kind": "table", "header": ("h",), "rows": [("r",)], "widths": (0.5,)}])
-        return env.get_template(template).render(title="T", blocks=parts, images={"fig": "data:image/png;base64,AA=="})
+        return env.get_template(template).render(title="T", blocks=parts, images={"fig": "data:image/png;base64,AA=="}, css="x", root="", here="")
 
     def test_html(self):
-        page = self.render(build.html_environment(), "report.html.j2")
+        page = self.render(pages.environment(), "report.html.j2")
         for part in ('<h1 id="t-1">T &amp; 1</h1>', '<li><a href="#s">S</a></li>', "<p>A <b>b</b> <code>c_d</code> &lt;e&gt;.</p>",
                      '<h2 id="s"><a class="self" href="#s">S</a></h2>', "<ul><li>one</li><li>two\n  more</li></ul>",
-                     '<th class="n">a</th><th class="n">b</th>', '<td class="n">1</td><td class="n">50 %</td>',
-                     '<img src="data:image/png;base64,AA==" alt="x_y">', "<th>h</th></tr></thead><tbody><tr><td>r</td>"):
+                     '<th class="n">a</th><th class="n">b</th>', '<td class="n" data-label="a">1</td><td class="n" data-label="b">50 %</td>',
+                     'src="data:image/png;base64,AA==" alt="x_y">', '<td data-label="h">r</td>'):
             self.assertIn(part, page)
 
     def test_verdicts_have_a_colour_and_anchors_differ(self):
         for cell, mark in (("holds in size", "good"), ("does not hold", "bad"), ("holds in direction", "part"),
                            ("cannot be tested here", "none"), ("timeout", "part")):
-            self.assertEqual(build.verdict_class(cell, "verdict"), mark)
-        self.assertEqual(build.verdict_class("holds in size", "why"), "")
+            self.assertEqual(pages.verdict_class(cell, "verdict"), mark)
+        self.assertEqual(pages.verdict_class("holds in size", "why"), "")
         ids = [b["id"] for b in build.blocks("# A b\n\n## A, b!\n\n## A b", [])]
         self.assertEqual(ids, ["a-b", "a-b-2", "a-b-3"])
 

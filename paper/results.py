@@ -8,7 +8,6 @@ all the same), 2 for bad input, 3 if there is nothing to draw.
 """
 
 import argparse
-import base64
 import collections
 import contextlib
 import io
@@ -16,13 +15,14 @@ import re
 import sys
 from pathlib import Path
 
-from build import html_environment
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "plots"), str(HERE.parent / "plots" / "site")]
 
-import summary
-
-import records
-import style
-from terminal_text import printable
+import summary  # noqa: E402
+import pages  # noqa: E402
+import records  # noqa: E402
+import style  # noqa: E402
+from terminal_text import printable  # noqa: E402
 
 
 COMPARISON, HEADLINE = "compare", "headline"
@@ -125,17 +125,17 @@ def case_rows(runs):
     return rows
 
 
-def page(sources, folder, drawn, absent, refused):
-    """The page as text."""
+def write_page(path, sources, folder, drawn, absent, refused):
+    """Writes the page."""
     runs = records.read_runs(sources)
     skipped = collections.defaultdict(dict)
     for r in runs:
         if r["status"] == "skipped":
             skipped[r["reason"]][r["variant"]] = None
-    images = {name: base64.b64encode((folder / f"{name}.png").read_bytes()).decode() for name in drawn}
+    images = {name: pages.data_uri(folder / f"{name}.png") for name in drawn}
     said, well = summary.agreement(runs)
-    return html_environment().get_template("results.html.j2").render(
-        title="What this machine found", said=said, well=well, fastest=summary.fastest(runs), statements=summary.statements(sources),
+    pages.write_alone(
+        path, "results.html.j2", title="What this machine found", said=said, well=well, fastest=summary.fastest(runs), statements=summary.statements(sources),
         baseline=summary.BASELINE, beside=beside_committed(runs, committed_runs()), sources=records.named(sources), drawn=drawn,
         absent=[(why, ", ".join(names)) for why, names in grouped(absent, sources)], refused=refused, images=images,
         statuses=sorted(collections.Counter(r["status"] for r in runs).items()), rows=case_rows(runs),
@@ -155,10 +155,7 @@ def main():
         records.read(args.records)
         drawn, absent, refused = draw_all(args.records, args.figures, args.baseline)
         if args.page:
-            text = page(args.records, args.figures, drawn, absent, refused)
-            whole = args.page.with_name(args.page.name + ".part")
-            whole.write_text(text, encoding="utf-8")
-            whole.replace(args.page)
+            write_page(args.page, args.records, args.figures, drawn, absent, refused)
     except (records.Refused, OSError) as e:
         print(f"results.py: error: {printable(e)}", file=sys.stderr)
         return 2

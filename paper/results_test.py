@@ -89,7 +89,7 @@ class ResultsTest(unittest.TestCase):
         command = ["results.py", "--records", path, "--figures", self.folder / "figures", "--page", page]
         with mock.patch.object(sys, "argv", list(map(str, command))), contextlib.redirect_stderr(err):
             code = results.main()
-        return code, err.getvalue(), page.read_text() if page.exists() else None
+        return code, err.getvalue(), re.sub(' data-label="[^"]*"', "", page.read_text()) if page.exists() else None
 
     def test_page_with_figures_and_cases(self):
         code, err, page = self.make(
@@ -101,8 +101,8 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("figures drawn: fig04_frontier_size, gpu_single_phases, compare\n", err)
         self.assertRegex(err, r"\nnot drawn, \d+: no records for it \(\d+: ablations to table3_queues\); [^\n]*no family in several sizes")
         self.assertNotIn("records.jsonl has", err)
-        self.assertIn("<b>fig04_frontier_size.</b> Figure 4 of the paper: average frontier size", page)
-        self.assertEqual(len(re.findall(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 3)
+        self.assertIn("<figcaption>Figure 4 of the paper: average frontier size", page)
+        self.assertEqual(len(re.findall(r' src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 3)
         self.assertNotRegex(page, r'(src|href)="(?!data:|#)')
         self.assertIn("1 fail, 3 pass, 1 skipped", page)
         self.assertIn('<td>twotone*</td><td class="n">11,948</td><td>cpu_fill2_parallel</td><td>sources_per_range=1</td>'

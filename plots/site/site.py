@@ -11,20 +11,15 @@ cannot be used or FOLDER must not be replaced.
 """
 
 import argparse
-import contextlib
 import csv
 import functools
-import io
 import shutil
 import signal
 import statistics
-import struct
 import sys
 import tempfile
 from pathlib import Path
 
-import jinja2
-import markupsafe
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -32,11 +27,11 @@ sys.path.insert(0, str(HERE))
 import cases as data  # noqa: E402
 import growth  # noqa: E402
 import machines  # noqa: E402
+import pages  # noqa: E402
 import pictures  # noqa: E402
 import records  # noqa: E402
 import build  # noqa: E402
 import claims  # noqa: E402
-import rules  # noqa: E402
 import style  # noqa: E402
 from terminal_text import printable  # noqa: E402
 
@@ -44,25 +39,9 @@ ROOT = data.ROOT
 RECORDS = ROOT / "experiments" / "records"
 MARK = ".gsofa-site"  # a file of every site, by which its folder is known
 ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-SYMBOLS = dict(zip(rules.WORDS, "✓↗✗–"))
 FIGURE = ("gpu_bitmap_panels", "cpu_bitmap_panels", "gpu_maxid")  # variants in the figure of the first page
 COLUMNS = ("matrix", "kind", "n", "nnz", "nnz_lu", "variant", "settings", "part", "machine", "commit", "ms", "low_ms", "high_ms",
            "runs", "ended_after_ms", "status", "times_symbfact")
-
-
-def seconds_text(seconds):
-    """Milliseconds with four digits."""
-    ms = 1e3 * seconds
-    return f"{ms:,.0f}" if ms >= 1e3 else f"{ms:.4g}"
-
-
-def commas(number):
-    return f"{number:,}" if number is not None else "–"
-
-
-def broken(name):
-    """A name that may break after an underscore."""
-    return markupsafe.Markup("_<wbr>").join(name.split("_"))
 
 
 def say(text):
@@ -110,7 +89,7 @@ class Site:
         self.by_matrix = {}
         for run in self.runs:
             self.by_matrix.setdefault(run["matrix"]["name"], []).append(run)
-        self.names = sorted({*self.by_matrix, *self.orders}, key=lambda name: (self.matrix(name)["n"], name))
+        self.names = sorted({*self.by_matrix, *self.orders}, key=lambda name: (-self.matrix(name)["n"], name))
         self.slugs = data.slugs(self.names)
         self.stale = read_stale()
 
@@ -145,7 +124,7 @@ class Site:
         return {"groups": [("real", [of for of in rows if of[0]["real"]]), ("few", [of for of in rows if not of[0]["real"]])],
                 "scale": pictures.Scale([row[key] for row in leaders for key in ("least", "most")]),
                 "fast": self.standing_row(fast), "means": speeds(),
-                "sentences": claims.printed_sentences(), "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
+                "answers": claims.printed_rows(), "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
                 "counts": {"cases": len(self.cases), "runs": sum(len(c.runs) for c in self.cases),
                            "variants": len({c.variant for c in self.cases}), "matrices": len(self.names)}}
 
@@ -300,11 +279,8 @@ class Site:
 
     def write(self, out, figures):
         """Writes all pages into a folder. figures: names of the figures to draw; None: all."""
-        env = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), undefined=jinja2.StrictUndefined,
-                                 trim_blocks=True, lstrip_blocks=True, autoescape=True)
-        env.globals["marks"] = [mark for _, mark in pictures.MARKS]
-        env.filters |= {"broken": broken, "text": build.in_html, "commas": commas, "ms": seconds_text,
-                        "short": lambda x: "–" if x is None else style.short(x)}
+        env = pages.environment()
+        env.globals |= {"css": "", "marks": [mark for _, mark in pictures.MARKS]}
 
         def page(template, target, **content):
             depth = "../" * target.count("/")
@@ -323,7 +299,13 @@ class Site:
         page("growth.html.j2", "growth.html", panels=self.growth(), slugs=self.slugs)
         page("made.html.j2", "made.html", folders=self.made(), machines=self.machines)
         say("figures.html")
-        page("figures.html.j2", "figures.html", **figures_page(out / "figures", figures))
+        judge = claims.Judge()
+        if not claims.is_current(judge):
+            raise records.Refused("paper/answers.json is not what the records say")
+        (out / "figures").mkdir()
+        content = build.content_of(judge, out / "figures", figures, say)
+        images = {b["name"]: f"figures/{b['name']}.png" for b in content["blocks"] if b["kind"] == "figure"}
+        page("report.html.j2", "figures.html", images=images, **content)
         (out / MARK).write_text("A site of the gSoFa testbed: ./testbed site replaces this folder.\n", encoding="utf-8")
 
 
@@ -339,55 +321,6 @@ def write_cases(site, path):
                      *map(ms, c.interval or (None, None)), len(c.samples), ms(c.limit), c.status,
                      f"{site.ratios[c]:.6g}" if c in site.ratios else ""))
     style.write_table(path, COLUMNS, rows)
-
-
-def png_size(path):
-    """(width, height) in pixels."""
-    return struct.unpack(">II", path.read_bytes()[16:24])
-
-
-def word(text):
-    """A verdict with its symbol and class."""
-    return {"text": text, "symbol": SYMBOLS[text], "class": text.replace(" ", "-")}
-
-
-def claim_row(s):
-    """A statement as a row of its table."""
-    says, paper, here, n, hosts, verdict, others, why = claims.row_of(s)
-    return {"id": s["id"], "where": s.get("where", ""), "says": says, "paper": paper, "here": here, "n": n, "hosts": hosts, "word": word(verdict),
-            "others": others, "why": why}
-
-
-def of_report():
-    """Caption and name of each figure of the report."""
-    return build.FIGURE.findall((ROOT / "paper" / "report.md").read_text(encoding="utf-8"))
-
-
-def figures_page(out, chosen):
-    """The questions, then figures of the report with their statements, statements without a figure last. chosen: names of figures
-    that are drawn into the folder; None: all."""
-    judge = claims.Judge()
-    if not claims.is_current(judge):
-        raise records.Refused("paper/answers.json is not what the records say")
-    content = build.Content(judge, out)
-    rest = {}
-    for s in judge.appendix:
-        rest.setdefault(s["item"], []).append(claim_row(s))
-    items = []
-    for caption, name in of_report():
-        drawn = chosen is None or name in chosen
-        if drawn:
-            say(f"figure {name}")
-            with contextlib.redirect_stderr(io.StringIO()):  # names of files in a folder that is still to be renamed
-                content.draw(name)
-        item = {"name": name, "caption": caption or content.captions.get(name, ""), "claims": rest.pop(name, []), "absent": content.absent.get(name, ""),
-                "size": None}
-        if drawn and not item["absent"]:
-            item["size"] = png_size(out / f"{name}.png")
-        items.append(item)
-    items += [{"name": name, "caption": "", "claims": of, "absent": "", "size": None} for name, of in rest.items()]
-    return {"items": items, "sentences": claims.five_sentences(judge.questions), "questions": [
-        q | {"word": word(q["word"]), "rows": [claim_row(s) for s in q["statements"]]} for q in judge.questions]}
 
 
 def end(number, _):
@@ -430,7 +363,7 @@ def main():
     try:
         if not replaceable(out):
             raise records.Refused(f"{args.out} is neither an empty folder nor a site")
-        names = [name for _, name in of_report()]
+        names = build.figures()
         if unknown := sorted(set(figures or ()) - set(names)):
             raise records.Refused(f"the report has no figure {unknown[0]}: {', '.join(names)}")
         site = Site()
