@@ -115,7 +115,8 @@ def metis_on_one_thread():
     yield ", ".join(f"{one_digit_up(worst[p.split('_')[0].lower()])} ({p})" for p in ("CHOLMOD", "Eigen", "MUMPS", "SuperLU_DIST"))
 
 
-@document("harness/library/superlu/README.md", "| variable | effect |")
+@document("harness/library/superlu/README.md", "| variable | effect |", "| test | checks |",
+          "| what | SuperLU_DIST | extent | outcome |")
 def superlu():
     pairs = pairs_of_solves("2026-11-26_cpu2_superlu_dist/cpu_seconds.csv")
     shown = ("epb3", "cvxbqp1", "FEM_3D_thermal1", "diffusion1_block", "bcsstk25", "kkt_4661_sdet", "G2_circuit", "memplus",
@@ -130,8 +131,9 @@ def superlu():
             yield row(name_of(matrix), f"{int(own[0]['n']):,}", *(f"{v:.3f} s" for v in medians("column_order_s")),
                       *(f"{v:.2f} s" for v in alls), f"{operations[1] / operations[0]:.2f}", f"{speed[matrix]:.2f}")
     more = ("Dubcova1", "cage9", "case_ACTIVSg2000_Jac", "kkt_9591_goc", "convection_bracket")
-    yield "".join(f"{m} {speed[m]:.2f}, " for m in more) + f"27-point grid of 100 x 40 x 11 {speed['gen:grid27:nx=100,ny=40,nz=11']:.2f} times"
-    yield f"Median of all {len(speed)} inputs: {statistics.median(speed.values()):.2f}."
+    yield from (row(m, f"{speed[m]:.2f}") for m in more)
+    yield row("27-point grid of 100 x 40 x 11", f"{speed['gen:grid27:nx=100,ny=40,nz=11']:.2f}")
+    yield f"{statistics.median(speed.values()):.2f} times as fast as with METIS (median of {len(speed)} inputs"
     yield from superlu_phases(pairs)
     yield from superlu_settings(pairs)
     for matrix, runs in table(f"{UNCHANGED}/superlu_dist.csv").where(ranks=16).each("matrix").items():
@@ -143,10 +145,10 @@ def superlu_phases(pairs):
         return [statistics.median(runs.numbers(column)) for runs in pairs[matrix]]
     symbolic = {m: medians(m, "symbolic_s") for m in pairs}
     shares = [100 * symbolic[m][1] / medians(m, "all_s")[1] for m in pairs]
-    yield f"is {span(shares)} % of these solves. It takes {span([v[1] / v[0] for v in symbolic.values()])} times as long"
+    yield f"is {span(shares)} % of these solves. It takes {span([v[1] / v[0] for v in symbolic.values()])} times the time"
     dissected = ("diffusion1_block", "convection_bracket", "gen:grid7:nx=30", "gen:grid27:nx=100,ny=40,nz=11")
     both = {c: [medians(m, c)[1] / medians(m, c)[0] for m in dissected] for c in ("column_order_s", "operations")}
-    yield f"takes {span(both['column_order_s'])} times as long, with {span(both['operations'], '{:.2f}')} times the operations"
+    yield f"takes {span(both['column_order_s'])} times METIS's time, with {span(both['operations'], '{:.2f}')} times the operations"
 
 
 def superlu_settings(pairs):
@@ -157,15 +159,14 @@ def superlu_settings(pairs):
         elif run["with"] in speeds and run["matrix"] in pairs:
             speeds[run["with"]].setdefault(run["matrix"], []).append(before[run["matrix"]] / number(run, "all_s"))
     slower = [[v for v in map(statistics.median, found.values()) if v < 1] for found in speeds.values()]
-    yield f"On {len(speeds['automatic'])} of these inputs"
-    yield "makes {} solves slower ({} times as fast), and {} ({})".format(*(x for v in slower for x in (len(v), span(v, "{:.2f}"))))
+    yield from (row(f"`{name}`", len(found), len(v), span(v, "{:.2f}")) for (name, found), v in zip(speeds.items(), slower))
     wall = {}
     for (matrix, ranks), runs in table("2026-11-26_cpu2_superlu_dist/wall_seconds.csv").each("matrix", "ranks").items():
         own, ours = (runs.where(**{"with": w}) for w in ("own", "default"))
         if len(ours) == 3:
             wall.setdefault(matrix.replace("gen:grid7:nx=30", "7-point grid"), []).append(
                 f"{statistics.median(own.numbers('all_s')) / statistics.median(ours.numbers('all_s')):.2f}")
-    yield from (f"{m} {', '.join(v)}" for m, v in wall.items())
+    yield from (row(m, *v) for m, v in wall.items())
 
 
 def pairs_of_solves(path):
