@@ -146,11 +146,11 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("None could be drawn", page)
 
     def test_a_refused_figure_does_not_keep_the_others(self):
-        lines = [example.run(**FRONTIER), example.run(variant="gpu_bitmap_panels", status="unverified", reason="no truth")]
+        lines = [example.run(**FRONTIER), example.run(variant="gpu_fill2_bitparallel", status="unverified", reason="no truth")]
         code, err, page = self.make(*lines)
         self.assertEqual(code, 1)
-        self.assertIn("figures drawn: fig04_frontier_size, gpu_single_phases, compare\n", err)
-        self.assertRegex(err, "error: .*panels.* cannot be drawn: .*no truth")
+        self.assertIn("figures drawn: fig04_frontier_size, compare\n", err)
+        self.assertRegex(err, "error: .*gpu_single_phases.* cannot be drawn: .*no truth")
         self.assertEqual(err.count("no truth"), 1)
         self.assertIn("no truth", page)
 
