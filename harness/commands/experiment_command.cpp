@@ -37,7 +37,7 @@ struct experiment_options {
   output_options output;
 };
 
-// Those of the names of the spec that words select: names, or shell patterns.
+// The spec's matrices that `words` select, by name or shell pattern.
 std::vector<std::string> matrices_of_spec(const experiment_spec& spec,
                                           const std::vector<std::string>& words) {
   std::vector<std::string> known;
@@ -66,135 +66,183 @@ std::vector<std::string> matrices_of_spec(const experiment_spec& spec,
   return chosen;
 }
 
+// A case of the spec with the runs that the options leave of it.
+struct planned {
+  const experiment_case* source;
+  std::vector<planned_case> cases;
+};
+
+// What the options select of a spec.
+struct selection {
+  std::vector<planned> plan;
+  std::size_t total = 0;  // runs
+  bool series = false;    // some case records series
+  bool in_group = false;  // the spec has a case of the group
+
+  std::vector<selected_variant> variants;  // empty: all
+  std::vector<std::string> matrices;       // empty: all
+
+  bool takes(const std::string& matrix) const {
+    return matrices.empty() || std::ranges::find(matrices, matrix) != matrices.end();
+  }
+};
+
+// The runs of a case for each chunk size. Throws input_error that names the case.
+std::vector<planned_case> runs_of(const experiment_case& c) {
+  std::vector<planned_case> out;
+  try {
+    for (const index_t size : c.chunk_sizes) {
+      case_options options = c.cases;
+      options.chunk_size = size;
+      for (auto& run : plan_cases(options)) out.push_back(std::move(run));
+    }
+  } catch (const input_error& e) {
+    throw input_error(c.where + ": " + e.what());
+  }
+  return out;
+}
+
+// Removes the runs that --device and --variant exclude; runs without enough GPUs get a reason.
+void restrict_runs(const experiment_options& o, const selection& s, planned& p) {
+  std::erase_if(p.cases, [&](const planned_case& run) {
+    const variant_info* const info = run.request.info;
+    const bool device =
+        o.devices.empty() || std::ranges::find(o.devices, info->device) != o.devices.end();
+    const bool variant =
+        s.variants.empty() ||
+        std::ranges::find(s.variants, info, &selected_variant::info) != s.variants.end();
+    return !device || !variant;
+  });
+  const auto gpus = static_cast<int>(find_cuda_devices().devices.size());
+  if (gpus >= p.source->gpus) return;
+  for (auto& run : p.cases) {
+    run.skip_reason = fmt::format("needs {} GPUs, this process sees {}", p.source->gpus, gpus);
+  }
+}
+
+// Resolves every name and option of the spec before the first case runs.
+selection select(const experiment_options& o, const experiment_spec& spec, mpi_context& j) {
+  selection s;
+  j.collective_try([&] {
+    s.variants = select_variants(o.variants);
+    s.matrices = matrices_of_spec(spec, o.matrices);
+  });
+  for (const auto& c : spec.cases) {
+    if (std::ranges::find(c.groups, o.group) == c.groups.end()) continue;
+    s.in_group = true;
+    if (c.counting != is_counting_build() || c.ranks != j.ranks()) continue;
+    planned p{&c, {}};
+    j.collective_try([&] { p.cases = runs_of(c); });
+    restrict_runs(o, s, p);
+    const auto chosen =
+        std::ranges::count_if(c.matrices, [&](const std::string& name) { return s.takes(name); });
+    s.total += static_cast<std::size_t>(chosen) * c.orders.size() * p.cases.size();
+    s.series = s.series || c.series;
+    s.plan.push_back(std::move(p));
+  }
+  return s;
+}
+
+// A matrix in one order on the root, or the reason why a matrix of a folder is left out.
+struct loaded_matrix {
+  prepared_pattern a;
+  std::string refused;
+};
+
+loaded_matrix load(const experiment_options& o, const experiment_case& c, const std::string& name,
+                   const std::string& order) {
+  const prepare_options how{
+      .match = c.match, .order = order, .seed = c.seed, .threads = this_machine().hardware_threads};
+  const auto kind = c.of_kinds.find(name);
+  const bool of_kind = kind != c.of_kinds.end();
+  try {
+    auto loaded = load_kept_matrix(o.prepared, name, how);
+    // A generated matrix may be in the folder of another kind.
+    if (of_kind && loaded.origin().kind == kind_words[0].kind) loaded.origin().kind = kind->second;
+    const index_t rows = loaded.view().n_rows;
+    if (!of_kind || rows >= c.least_order) return {std::move(loaded), ""};
+    return {{}, fmt::format("has {} rows, fewer than {}", rows, c.least_order)};
+  } catch (const input_error& e) {
+    // A folder of many matrices may hold matrices that no variant can factor.
+    if (!of_kind) throw;
+    return {{}, e.what()};
+  }
+}
+
+// The runs of a case on one matrix in one order.
+void run_ordered(const experiment_options& o, const planned& p, const std::string& name,
+                 const std::string& order, case_session& out, mpi_context& j) {
+  std::string refused;
+  std::optional<status_line> shown;
+  shown.emplace([what = shown_name(name)] { return what + ": reading, matching, ordering"; });
+  const auto a = load_on_root(j, [&] {
+    loaded_matrix loaded = load(o, *p.source, name, order);
+    refused = std::move(loaded.refused);
+    return std::move(loaded.a);
+  });
+  shown.reset();
+  bool leave_out = !refused.empty();
+  j.broadcast(leave_out);
+  if (!leave_out) {
+    out.run(a, p.cases, p.source->verify);
+    return;
+  }
+  out.leave_out(p.cases.size());
+  if (j.root()) {
+    std::fprintf(stderr, "%s: left out: %s\n", one_line(shown_name(name)).c_str(),
+                 one_line(refused).c_str());
+  }
+}
+
+void run_planned(const experiment_options& o, const selection& s, const planned& p,
+                 case_session& out, mpi_context& j) {
+  const bool idle =
+      std::ranges::none_of(p.cases, [](const planned_case& c) { return c.skip_reason.empty(); });
+  for (const auto& name : p.source->matrices) {
+    if (!s.takes(name)) continue;
+    for (const auto& order : p.source->orders) {
+      if (idle) {
+        out.skip(p.cases);
+      } else {
+        run_ordered(o, p, name, order, out, j);
+      }
+    }
+  }
+}
+
+void print_summary(const case_session& out, const std::string& name) {
+  std::string summary;
+  for (const auto& [status, count] : out.totals()) {
+    summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, to_string(status));
+  }
+  if (out.resumed() > 0) summary += fmt::format("; {} already recorded", out.resumed());
+  std::fprintf(stderr, "%s: %s\n", one_line(name).c_str(), summary.c_str());
+}
+
 exit_code run(const experiment_options& o, session_info session) {
   mpi_context& j = mpi_context::world();
   experiment_spec spec;
   j.collective_try([&] { spec = read_experiment(o.spec, o.folders); });
   session.experiment = spec.name;
-  // Every name and option is resolved before the first case runs.
-  struct planned {
-    const experiment_case* source;
-    std::vector<planned_case> cases;
-  };
-  std::vector<planned> plan;
-  std::vector<selected_variant> variants;
-  std::vector<std::string> matrices;
-  j.collective_try([&] {
-    variants = select_variants(o.variants);
-    matrices = matrices_of_spec(spec, o.matrices);
-  });
-  const auto wanted = [&](const std::string& name) {
-    return o.matrices.empty() || std::ranges::find(matrices, name) != matrices.end();
-  };
-  std::size_t total = 0;
-  bool series = false;
-  bool in_group = false;
-  for (const auto& c : spec.cases) {
-    if (std::ranges::find(c.groups, o.group) == c.groups.end()) continue;
-    in_group = true;
-    if (c.counting != is_counting_build() || c.ranks != j.ranks()) continue;
-    plan.push_back({&c, {}});
-    j.collective_try([&] {
-      try {
-        for (const index_t size : c.chunk_sizes) {
-          case_options options = c.cases;
-          options.chunk_size = size;
-          for (auto& planned : plan_cases(options)) plan.back().cases.push_back(std::move(planned));
-        }
-      } catch (const input_error& e) {
-        throw input_error(c.where + ": " + e.what());
-      }
-    });
-    std::erase_if(plan.back().cases, [&](const planned_case& p) {
-      const variant_info* const info = p.request.info;
-      const bool device =
-          o.devices.empty() || std::ranges::find(o.devices, info->device) != o.devices.end();
-      const bool variant =
-          variants.empty() ||
-          std::ranges::find(variants, info, &selected_variant::info) != variants.end();
-      return !device || !variant;
-    });
-    if (const auto gpus = static_cast<int>(find_cuda_devices().devices.size()); gpus < c.gpus) {
-      for (auto& p : plan.back().cases) {
-        p.skip_reason = fmt::format("needs {} GPUs, this process sees {}", c.gpus, gpus);
-      }
-    }
-    const auto chosen = std::ranges::count_if(c.matrices, wanted);
-    total += static_cast<std::size_t>(chosen) * c.orders.size() * plan.back().cases.size();
-    series = series || c.series;
-  }
-  if (!in_group) {
+  const selection s = select(o, spec, j);
+  if (!s.in_group) {
     throw collective_error(exit_code::bad_input,
                            fmt::format("{}: no [[case]] in group '{}'", o.spec.string(), o.group));
   }
-  if (plan.empty() && j.root()) {
+  if (s.plan.empty() && j.root()) {
     std::fprintf(stderr, "%s: nothing for the %s build with %d ranks in group %s\n",
                  one_line(spec.name).c_str(), is_counting_build() ? "counting" : "timed", j.ranks(),
                  one_line(o.group).c_str());
   }
   output_options output = o.output;
   output.matrix_column = true;
-  output.series = series;
+  output.series = s.series;
   case_session out(std::move(session), output);
-  out.expect_cases(total);
-  for (const auto& p : plan) {
-    for (const auto& name : p.source->matrices) {
-      if (!wanted(name)) continue;
-      const bool idle = std::ranges::none_of(
-          p.cases, [](const planned_case& c) { return c.skip_reason.empty(); });
-      for (const auto& order : p.source->orders) {
-        if (idle) {
-          out.skip(p.cases);
-          continue;
-        }
-        const prepare_options how{.match = p.source->match,
-                                  .order = order,
-                                  .seed = p.source->seed,
-                                  .threads = this_machine().hardware_threads};
-        const auto kind = p.source->of_kinds.find(name);
-        const bool of_kind = kind != p.source->of_kinds.end();
-        std::string refused;
-        std::optional<status_line> shown;
-        shown.emplace([what = shown_name(name)] { return what + ": reading, matching, ordering"; });
-        const auto a = load_on_root(j, [&]() -> prepared_pattern {
-          try {
-            auto loaded = load_kept_matrix(o.prepared, name, how);
-            // A generated matrix may be in the folder of another kind.
-            if (of_kind && loaded.origin().kind == kind_words[0].kind)
-              loaded.origin().kind = kind->second;
-            if (!of_kind || loaded.view().n_rows >= p.source->least_order) return loaded;
-            refused = fmt::format("has {} rows, fewer than {}", loaded.view().n_rows,
-                                  p.source->least_order);
-          } catch (const input_error& e) {
-            // A folder of many matrices may hold some that no one can factor.
-            if (!of_kind) throw;
-            refused = e.what();
-          }
-          return {};
-        });
-        shown.reset();
-        bool leave_out = !refused.empty();
-        j.broadcast(leave_out);
-        if (!leave_out) {
-          out.run(a, p.cases, p.source->verify);
-          continue;
-        }
-        out.leave_out(p.cases.size());
-        if (j.root()) {
-          std::fprintf(stderr, "%s: left out: %s\n", one_line(shown_name(name)).c_str(),
-                       one_line(refused).c_str());
-        }
-      }
-    }
-  }
+  out.expect_cases(s.total);
+  for (const auto& p : s.plan) run_planned(o, s, p, out, j);
   out.print_table();
-  std::cout.flush();  // the table stands before the summary line also where both go to one file
-  std::string summary;
-  for (const auto& [status, count] : out.totals()) {
-    summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, to_string(status));
-  }
-  if (out.resumed() > 0) summary += fmt::format("; {} already recorded", out.resumed());
-  if (j.root()) std::fprintf(stderr, "%s: %s\n", one_line(spec.name).c_str(), summary.c_str());
+  std::cout.flush();  // the table precedes the summary line also if both go to one file
+  if (j.root()) print_summary(out, spec.name);
   return out.code();
 }
 
