@@ -1,5 +1,5 @@
 """Figure 5 of the paper: memory of the auxiliary structures over the memory of the matrix (row pointers and column indices of 32 bits),
-before and after the space optimizations, 1,024 sources at a time."""
+before and after the space optimizations, 1,024 sources at a time: sizes that follow from n and nnz(A), not measurements."""
 
 import sys
 
@@ -7,8 +7,8 @@ import records_ratios as ratios
 import style
 import style_kinds as kinds
 
-ANSWER = ("Here auxiliary structures take {before: six arrays of |V| #C entries} times the memory of a real matrix, and "
-          "{after: as allocated} times after optimization")
+ANSWER = ("Here auxiliary structures take {before: six arrays of |V| #C entries (computed from n)} times the memory of a real matrix, and "
+          "{after: as allocated (planned from n)} times after optimization")
 
 
 def over_matrix(part, key):
@@ -21,8 +21,8 @@ def over_matrix(part, key):
 
 
 def parts(table):
-    for title, part, key, low, high in (("before: six arrays of |V| #C entries", "predicted", "paper_6VC", 36, 3121),
-                                        ("after: as allocated", "device", "arena", 9, 801)):
+    for title, part, key, low, high in (("before: six arrays of |V| #C entries (computed from n)", "predicted", "paper_6VC", 36, 3121),
+                                        ("after: as allocated (planned from n)", "device", "arena", 9, 801)):
         yield table.quantity(lambda a: a, over_matrix(part, key)), title, "auxiliary over matrix", ((low, f"{low}"), (high, f"{high:,}"))
 
 

@@ -120,7 +120,8 @@ def scale(axis, values, log, limits):
 
 
 def swarm(axis, x, kind, each, wide=0.26, step=0.05):
-    """Dots side by side where they would meet; arrows are bounds; a number at the edge counts the dots beyond it."""
+    """Dots side by side where they would meet; arrows are bounds; the edge names the value of a dot beyond it, or their number and the
+    farthest value."""
     low, high = axis.get_ylim()
     placed, shown = [], {}
     for v in sorted(each.values(), key=lambda v: v.number):
@@ -136,10 +137,11 @@ def swarm(axis, x, kind, each, wide=0.26, step=0.05):
     for bound, dots_of in sorted(shown.items(), key=lambda item: abs(item[0])):
         arrow = {"marker": "$↑$" if bound > 0 else "$↓$", "markersize": 6} if bound else {}
         axis.plot(*zip(*dots_of), **look(kind, 2.8) | {"gid": "value", "alpha": 0.75} | arrow)
-    for count, edge in ((sum(v.number > high for v in each.values()), 1), (sum(v.number < low for v in each.values()), 0)):
-        if count:
-            axis.annotate(f"{count} {'▴' if edge else '▾'}", (x - 0.36, edge), xycoords=axis.get_xaxis_transform(), fontsize=dots.TEXT,
-                          color=LOOKS[kind][0], ha="center", va="top" if edge else "bottom", gid="beyond", annotation_clip=False)
+    for beyond, edge in (([v.number for v in each.values() if v.number > high], 1), ([v.number for v in each.values() if v.number < low], 0)):
+        if beyond:
+            farthest = digits(max(beyond) if edge else min(beyond))
+            text = farthest if len(beyond) == 1 else f"{len(beyond)}, to {farthest}"
+            axis.annotate(f"{'▴' if edge else '▾'} {text}", (x - 0.36, edge), xycoords=axis.get_xaxis_transform(), fontsize=dots.TEXT, color=LOOKS[kind][0], ha="center", va="top" if edge else "bottom", gid="beyond", annotation_clip=False)
 
 
 def aggregate(axis, x, kind, number, between, text):

@@ -180,7 +180,7 @@ class Kinds(unittest.TestCase):
             return [example.run(matrix=self.real(matrix), variant=v, options=MAXID | {"concurrent_sources": 1024}, samples_s=[s] * 3)
                     for v, s in (("gpu_maxid", 1.25), ("gpu_maxid_no_range_reuse", 1.25 + percent / 100))]
         _, axes = self.draw("fig14_maxid_init", *gain("a", 1), *gain("b", 2), *gain("c", 40), *gain("d", 50), *gain("e", -9))
-        self.assertEqual(sorted(t.get_text() for t in self.marks(axes, "beyond")), ["1 ▾", "2 ▴"])
+        self.assertEqual(sorted(t.get_text() for t in self.marks(axes, "beyond")), ["▴ 2, to 50.0", "▾ −9.00"])
         self.assertEqual((sum(len(m.get_xdata()) for m in self.marks(axes, "value")), axes[0].get_yscale()), (2, "linear"))
 
     def test_efficiency_is_speed_up_over_the_ideal(self):
