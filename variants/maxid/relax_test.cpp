@@ -11,8 +11,10 @@
 
 #include "reference/worked_example.hpp"
 
-using namespace gsofa;
-using namespace gsofa::maxid;
+// A namespace of its own: unity builds compile the test next to files with a `source` and a
+// `search`.
+namespace gsofa::maxid::relax_test {
+
 using reference::worked::source;
 
 namespace {
@@ -194,3 +196,5 @@ TEST_CASE("vertex 0 as a direct neighbour is an entry of L") {
   CHECK(s.along(source, 0) == entry_of_l);
   CHECK(s.values()[0] == 0);
 }
+
+}  // namespace gsofa::maxid::relax_test
