@@ -56,7 +56,7 @@ REPLACED = ("2.4.6", "3.0.14", "7.0.3")  # releases of AMD, CHOLMOD and Scotch t
 OLD, NEW = "8.1.2 (Debian)", "9.2.1 (-O3)"  # of SuperLU_DIST
 
 
-@document("harness/library/metis/README.md", "| variable | effect |")
+@document("harness/library/metis/README.md", "| variable | effect |", "| test | checks |")
 def metis():
     both = on_16_threads()
     for matrix, orders in both.items():
@@ -67,7 +67,7 @@ def metis():
                   *(pair(o, 1, "{:.1f}") for o in ("nested_dissection", "gpu_nested_dissection")))
     host, gpu = ([mean(orders[o][k][1] for orders in both.values() if o in orders) for k in (0, 1)]
                  for o in ("nested_dissection", "gpu_nested_dissection"))
-    yield "The geometric means are {:.1f} and {:.1f} on 16 threads, {:.1f} and {:.1f} on the GPU.".format(*host, *gpu)
+    yield row("geometric mean", *("{:.1f}, {:.1f}".format(*pair) for pair in (host, gpu)))
     contexts = [orders["gpu_nested_dissection"] for orders in both.values()]
     yield f"({span([first[0] - second[0] for first, second in contexts], '{:.2f}')} s)"
     one = two_replicas()
@@ -78,8 +78,10 @@ def metis():
     space = sorted(v[3] for m, v in one.items() if m.count("x1") == 0 and m.startswith("grid"))
     others = [v[3] for m, v in one.items() if not m.startswith(("kkt", "grid:40", "grid:56"))]
     yield f"orders power grids {mean(v[0] / v[1] for v in grids):.0f} times as fast as METIS"
-    yield f"{span([v[1] / v[0] for v in rest])} times METIS's time, with {span([v[2] for v in one.values()], '{:.2f}')} times as many operations"
-    yield "{:.1f} and {:.1f} times as fast, {:.1f} and {:.1f} for grids, {} for".format(*sorted(v[3] for v in grids), *space, span(others, "{:.2f}"))
+    yield f"other matrices in {span([v[1] / v[0] for v in rest])} times METIS's time"
+    yield row("power grids", "{:.1f} and {:.1f}".format(*sorted(v[3] for v in grids)))
+    yield row("grids in space", "{:.1f} and {:.1f}".format(*space))
+    yield row("others", span(others, "{:.2f}"))
     yield from metis_on_one_thread()
 
 
@@ -109,7 +111,8 @@ def metis_on_one_thread():
     more = mean_and_span(operations, '{:.2f}').replace(' (', ' times as many (').strip(')')
     yield f"{mean_and_span(times, '{:.2f}')} of the time of four with {more}, {len(times)} matrices)"
     grids, rest = ([v for (_, m), v in speeds.items() if m.startswith("kkt") == grid] for grid in (True, False))
-    yield f"power grids {span(grids)} times as fast, others {span(rest, '{:.2f}')} times."
+    yield row("power grids, four replicas, three programs", span(grids))
+    yield row("others, four replicas, three programs", span(rest, "{:.2f}"))
     worst = {p: max(r.numbers("residual")) for p, r in runs.each("program").items()}
     worst["superlu"] = max(table("2026-11-26_cpu2_superlu_dist/cpu_seconds.csv").numbers("residual"))
     yield ", ".join(f"{one_digit_up(worst[p.split('_')[0].lower()])} ({p})" for p in ("CHOLMOD", "Eigen", "MUMPS", "SuperLU_DIST"))
