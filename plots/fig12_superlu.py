@@ -37,7 +37,8 @@ def parts(table):
 def draw(args):
     if not any(r["variant"] == RIVAL.variant[-1] for r in records.read_runs([*args.records, *args.population])):
         raise records.Absent(f"no runs of {RIVAL.variant[-1]}, SuperLU_DIST on ranks")
-    kinds.figure(args, "fig12_superlu", parts, answer=ANSWER)
+    kinds.figure(args, "fig12_superlu", parts, answer=ANSWER, judged={
+        "gpu_maxid, one GPU": "superlu_one_gpu", "mpi_maxid, four GPUs": "superlu_four_gpus"})
 
 
 if __name__ == "__main__":

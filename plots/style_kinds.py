@@ -1,5 +1,6 @@
 """Figures by kind of matrix: a dot for each matrix, real kinds first; colours that colour-blind readers tell apart."""
 
+import json
 import math
 import re
 import textwrap
@@ -141,7 +142,8 @@ def swarm(axis, x, kind, each, wide=0.26, step=0.05):
         if beyond:
             farthest = digits(max(beyond) if edge else min(beyond))
             text = farthest if len(beyond) == 1 else f"{len(beyond)}, to {farthest}"
-            axis.annotate(f"{'▴' if edge else '▾'} {text}", (x - 0.36, edge), xycoords=axis.get_xaxis_transform(), fontsize=dots.TEXT, color=LOOKS[kind][0], ha="center", va="top" if edge else "bottom", gid="beyond", annotation_clip=False)
+            axis.annotate(f"{'▴' if edge else '▾'} {text}", (x - 0.36, edge), xycoords=axis.get_xaxis_transform(), fontsize=dots.TEXT,
+                          color=LOOKS[kind][0], ha="center", va="top" if edge else "bottom", gid="beyond", annotation_clip=False)
 
 
 def aggregate(axis, x, kind, number, between, text):
@@ -211,9 +213,22 @@ def save(fig, args, name, table, rows, more=(), answer=""):
     (args.out / f"{name}.md").write_text("\n".join(block(table, rows, answer)) + "\n", encoding="utf-8")
 
 
-def figure(args, name, parts, how="geometric mean", answer="", **options):
+def as_judged(rows, judged):
+    """Rows with the interval that the judge of the paper found for the same number, so that a number has one interval. judged: {title of
+    a panel: statement of paper/answers.json}."""
+    answers = json.loads((records.ROOT / "paper" / "answers.json").read_text(encoding="utf-8")) if judged else {"questions": ()}
+    found = {s["id"]: s["kinds"].get("real") for q in answers["questions"] for s in q["statements"]}
+    out = []
+    for row in rows:
+        of = found.get(judged.get(row[0])) if row[1] == ALL_REAL else None
+        same = of and abs(of["value"] - float(row[4])) <= 1e-4 * of["value"]
+        out.append((*row[:5], *(f"{x:.6g}" for x in of["interval"]), row[7]) if same else row)
+    return out
+
+
+def figure(args, name, parts, how="geometric mean", answer="", judged=None, **options):
     """A figure of panels below each other. parts(table): [(quantity, title, label, the paper's values, aggregate)], the last two if they
-    are not () and `how`; those on fewer than FEWEST matrices are left out if another panel has more, and Absent if there is none."""
+    are not () and `how`; judged: of as_judged(); those on fewer than FEWEST matrices are left out if another panel has more, and Absent if there is none."""
     table = ratios.Table(args)
     found = list(parts(table))
     least = min(FEWEST, max(len(part[0].each) for part in found)) or 1
@@ -224,4 +239,4 @@ def figure(args, name, parts, how="geometric mean", answer="", **options):
     rows = []
     for axis, part in zip(axes, drawn):
         rows += panel(axis, *part, **options)
-    save(fig, args, name, table, rows, answer=answer)
+    save(fig, args, name, table, as_judged(rows, judged or {}), answer=answer)
