@@ -145,7 +145,8 @@ def petsc():
                   *(f"{int(r['nnz_lu']):,}, {number(r, 'seconds'):.2f} s" if r["seconds"] else "more than 110 s" for r in runs))
 
 
-@document("variants/orderings/README.md", "| option | CPU | GPU | effect |")
+@document("variants/orderings/README.md", "| option | CPU | GPU | effect |", "| method | work |",
+          "| candidate | expected gain or condition |", "| property | limit |", "| option | `tournament` | `automatic` |")
 def order_variants():
     found = {}
     for r in records.read_orders([RECORDS / "2026-11-27_cpu2_orders" / "options.jsonl"]):
