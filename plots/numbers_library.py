@@ -2,6 +2,8 @@
 
 import statistics
 
+import records
+
 from numbers_records import document, mean, mean_and_span, number, one_digit_up, row, span, table
 
 UNCHANGED = "2026-11-26_h200_unchanged_programs"
@@ -233,41 +235,27 @@ def estimate():
     yield "took {:.1f} times the estimate in an order by nested dissection and up to {:.1f} times by METIS".format(*worst.values())
 
 
-@document("README.md", "| your program uses | what changes | entire solves, times as fast as before | inputs | machine |",
-          "| what | geometric mean | range | inputs | machine |")
+@document("README.md", "| what | geometric mean | range | inputs |", "| question about the search on one GPU | paper | here, real matrices | verdict |")
 def readme():
-    """The cells of the table of whole solves and the sentences below it. style_test.py checks the table of results."""
-    default, host = default_solves(), [orders["nested_dissection"][0][1] for orders in on_16_threads().values() if "nested_dissection" in orders]
-    yield f"{mean_and_span(default)}, CHOLMOD, composed of recorded runs | {len(default)} |"
+    """The cells of the table of whole solves. style_test.py checks the other two tables."""
+    host = [orders["nested_dissection"][0][1] for orders in on_16_threads().values() if "nested_dissection" in orders]
     runs = table(f"{UNCHANGED}/superlu_dist.csv").where(ranks=16).each("matrix").values()
+    threads = [number(r.only(configuration="own_threads"), "all_ms") / number(r.only(configuration="set_order"), "all_ms")
+               for r in table(f"{UNCHANGED}/cudss.csv").each("matrix").values()]
 
     def speeds(order):
         return [number(r.only(order="own"), "all_s") / number(r.only(order=order), "all_s") for r in runs]
-    yield f"{mean_and_span(speeds('gpu_nested_dissection'))} | {len(runs)} |"
-    cudss_runs = table(f"{UNCHANGED}/cudss.csv").each("matrix").values()
-    layer, alone = ([number(r.only(configuration=own), "all_ms") / number(r.only(configuration=ours), "all_ms") for r in cudss_runs]
-                    for own, ours in (("own_threads", "set_order"), ("own_1", "set_order_1")))
-    yield f"{mean_and_span(layer)}; {mean(alone):.1f} ({min(alone):.1f} to {max(alone):.0f}) without its threading layer | {len(layer)} |"
-    entries = [number(r.only(order="nd"), "nnz_lu") / number(r.only(order="gsofa"), "nnz_lu")
-               for r in table("2026-11-27_cpu2_solvers/petsc_orders.csv").each("matrix").values()]
-    yield f"{min(entries):.1f} to {max(entries):.0f} times fewer entries of L + U than with `nd` | {len(entries)} |"
-    yield f"these rows are {mean_and_span(host).removesuffix(')')}, {len(host)} inputs, with four replicas instead of two) on 16 threads and " \
-        f"{mean_and_span(speeds('automatic')).removesuffix(')')}, `GSOFA_ORDER=automatic`) on 16 ranks."
-    one = {m: v[3] for m, v in two_replicas().items()}
-    grids = sorted(v for m, v in one.items() if m.startswith("kkt"))
-    others = [v for m, v in one.items() if not m.startswith("kkt")]
-    yield f"{mean(one.values()):.1f} ({len(one)} inputs: power grids {grids[0]:.1f} and {grids[1]:.1f}, others {min(others):.2f} to {max(others):.1f})"
-    pairs = pairs_of_solves("2026-11-26_cpu2_superlu_dist/cpu_seconds.csv").values()
-    ratios = [statistics.median(own.numbers("all_s")) / statistics.median(ours.numbers("all_s")) for own, ours in pairs]
-    yield f"{statistics.median(ratios):.1f} (median of {len(ratios)}, {min(ratios):.2f} to {max(ratios):.1f})"
-    times = table("2026-11-27_cpu2_solvers/scipy_splu.csv")
-    gains = [number(r, "splu_colamd_cpu_s") / number(r, "order_cpu_s", "splu_cpu_s") for r in times]
-    yield f"{mean_and_span(gains)}, compared with SciPy's default | {len(gains)} |"
-    yield from newest_rivals()
+    cells = {"METIS": (default_solves(), host), "SuperLU_DIST": (speeds("gpu_nested_dissection"), speeds("automatic")), "cuDSS": (threads, None)}
+    doors = [line.split(" | ") for line in (records.ROOT / "README.md").read_text(encoding="utf-8").splitlines() if "[page](harness" in line]
+    for name, (gpu, cores) in cells.items():
+        door = next(d for d in doors if d[0].startswith(f"| {name}"))
+        yield f"{door[0]} | {door[1]} | {mean_and_span(gpu)} | {mean_and_span(cores) if cores else '-'} |"
 
 
+@document("experiments/judgement/README.md", "| kind | panels and SuperLU_DIST | the paper's search |",
+          "| group | one H100, 16 hardware threads | four H200s, 64 hardware threads |")
 def newest_rivals():
-    """The sentences on newer releases below the table of results."""
+    """The sentences on newer releases."""
     ratios, better = [], 0
     for rows in table("2026-11-27_cpu2_rivals/orders.csv").where(kind="real").each("input").values():
         of = {(r["package"], r["version"]): number(r, "operations") for r in rows}

@@ -13,7 +13,7 @@ import style
 ORDERS = headline.FOLDER / "2026-11-26_h200_orders" / "kinds.jsonl"
 RANKS = ratios.case(("peer_superlu_dist", "peer_superlu_dist_parallel"), "time", fewest=True)
 NAMES = {"real": "real", "finite elements": "finite elements", "power grid": "power grids", "generated": "generated"}
-HEADER = ("what", "geometric mean", "range", "inputs", "machine")
+HEADER = ("what", "geometric mean", "range", "inputs")
 
 
 def digits(value):
@@ -21,11 +21,10 @@ def digits(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def row(what, values, text, inputs, machine, mean=statistics.geometric_mean):
-    """A row for a list of ratios; text: what follows its mean."""
+def row(kind, what, values, text, mean=statistics.geometric_mean):
+    """A row for a list of ratios of one kind of inputs; text: what follows their mean."""
     values = list(values)
-    return what, f"{digits(mean(values))} {text}".strip(), f"{digits(min(values))} to {digits(max(values))}", \
-        f"{len(values)} {inputs}", machine
+    return f"{kind}: {what}", f"{digits(mean(values))} {text}", f"{digits(min(values))} to {digits(max(values))}", str(len(values))
 
 
 def table_of(files):
@@ -48,18 +47,16 @@ def speeds():
     """Rows of patterns analysed for the first time."""
     inputs = table_of(headline.COMMITTED)
     fast, slow = (inputs.speeds(case) for _, case in headline.SERIES.values())
-    host = "one H100 or H200; one core"
-    what = "`gpu_bitmap_panels` compared with `symbfact` of SuperLU_DIST"
+    what = "`gpu_bitmap_panels` compared with `symbfact`"
     of_kind = by_kind(fast)
     large = [v.number for v in inputs.large(fast).each.values() if v.kind in records.REAL]
-    yield row(what, of_kind.pop("real"), "times as fast", "real", host)
-    yield row("`gpu_bitmap_panels` compared with `symbfact`, 10,000 rows or more", large, "times as fast", "real", host)
+    yield row("real", what, of_kind.pop("real"), "times as fast")
+    yield row("real, 10,000 rows or more", what, large, "times as fast")
     rival = by_kind(inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1], RANKS))["real"]
-    yield row("`gpu_bitmap_panels` compared with SuperLU_DIST on its best number of ranks", rival, "times as fast", "real",
-              "one H200; up to 32 of 64 threads")
-    yield row("`cpu_bitmap_panels` compared with `symbfact`, both on one core", by_kind(slow)["real"], "times as fast", "real", "one core")
+    yield row("real", "`gpu_bitmap_panels` compared with SuperLU_DIST on its best number of ranks", rival, "times as fast")
+    yield row("real", "`cpu_bitmap_panels` compared with `symbfact`, both on one core", by_kind(slow)["real"], "times as fast")
     for kind, values in of_kind.items():
-        yield row(what, values, "times as fast", NAMES[kind], host)
+        yield row(NAMES[kind], what, values, "times as fast")
 
 
 def beside():
@@ -75,8 +72,8 @@ def beside():
 def searches():
     """The paper's search compared with fill2."""
     found = table_of(headline.COMMITTED).ratio(ratios.case("gpu_fill2_naive"), ratios.case("gpu_maxid", concurrent_sources=0, memory_budget_mb=0))
-    yield row("the paper's `gpu_maxid` compared with `gpu_fill2_naive` (the paper: 13.0)", by_kind(found)["real"],
-              "times as fast (arithmetic mean)", "real", "one H100 or H200", statistics.fmean)
+    yield row("real", "the paper's `gpu_maxid` compared with `gpu_fill2_naive`", by_kind(found)["real"],
+              "times as fast (arithmetic mean)", statistics.fmean)
 
 
 def orders():
@@ -87,14 +84,14 @@ def orders():
             lines.setdefault((order_kinds.kind_of(r, order_kinds.read_table(order_kinds.TABLE)), r["matrix"]["name"]), {})[r["order"]] = r
     for kinds, inputs in ((("real", "circuit"), "real"), (("finite elements",), "finite elements"), (("power grid",), "power grids")):
         found = [v["tournament"]["result"]["flops"] / v["metis"]["result"]["flops"] for (k, _), v in lines.items() if k in kinds]
-        yield row("order of `tournament`: operations of the factorization", found, "of METIS's", inputs, "any")
+        yield row(inputs, "operations of the factorization in the order `tournament`", found, "of METIS's")
 
 
 def table():
     """Lines of Markdown: real matrices first."""
     rows = [*speeds(), *searches(), *orders()]
-    rows.sort(key=lambda r: not r[3].endswith(" real"))
-    return ["| " + " | ".join(HEADER) + " |", "|---|---|---|---|---|", *("| " + " | ".join(r) + " |" for r in rows)]
+    rows.sort(key=lambda r: not r[0].startswith("real"))
+    return ["| " + " | ".join(HEADER) + " |", "|---|---|---|---|", *("| " + " | ".join(r) + " |" for r in rows)]
 
 
 if __name__ == "__main__":
