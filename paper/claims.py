@@ -216,7 +216,7 @@ def table(parts, kinds, width, colour):
 def text_of(judge, args, width, colour):
     """What the terminal shows."""
     if not (args.appendix or args.item or args.question or args.kinds):
-        rows = [("question about the search on one GPU", "paper", "here, real matrices", "", ""),
+        rows = [("question about the paper's search on a GPU", "paper", "here, real matrices", "", ""),
                 *((*r[:3], COLOURS[r[3]] if colour else "", r[3]) for r in ten_rows(judge.questions))]
         said = "In detail: --question N, --kinds, --appendix. A value is followed by its 95 % interval; rules: --help."
         return "\n".join([*(f"{what:<70} {paper:>10}  {here:<27} " + (f"\x1b[{c}m{word}\x1b[0m" if c else word) for what, paper, here, c, word in rows),

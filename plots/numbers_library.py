@@ -235,7 +235,7 @@ def estimate():
     yield "took {:.1f} times the estimate in an order by nested dissection and up to {:.1f} times by METIS".format(*worst.values())
 
 
-@document("README.md", "| what | geometric mean | range | inputs |", "| question about the search on one GPU | paper | here, real matrices | verdict |")
+@document("README.md", "| what | geometric mean | range | inputs |", "| question about the paper's search on a GPU | paper | here, real matrices | verdict |")
 def readme():
     """The cells of the table of whole solves. style_test.py checks the other two tables."""
     host = [orders["nested_dissection"][0][1] for orders in on_16_threads().values() if "nested_dissection" in orders]

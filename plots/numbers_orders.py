@@ -118,7 +118,7 @@ def solvers():
     yield f"phase {mean_and_span((over(r, 'numeric_ms', 'ours_tree', 'own_threads') for r in elements), '{:.2f}')}".replace(" (", " of its own (")
 
 
-@document("harness/library/python/README.md", "| | |")
+@document("harness/library/python/README.md", "| | |", "| exception | also a | when |", "| without | the package |")
 def scipy_solves():
     names = {"elasticity2_plate": "finite elements, elasticity of a plate", "diffusion1_block": "finite elements, diffusion in a block"}
     first = {}

@@ -278,7 +278,7 @@ class CommittedRecords(unittest.TestCase):
         """Every number of a text is in one of the printed texts."""
         number = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
         known, found = ([float(x.replace(",", "")) for x in number.findall(text)] for text in (" ".join(printed), prose))
-        self.assertGreater(len(found), 5)
+        self.assertGreater(len(found), 3)
         self.assertEqual([x for x in found if x not in known], [])
 
     def test_the_readme_answers_as_the_judge_does(self):
