@@ -73,7 +73,7 @@ struct planned {
 };
 
 // What the options select of a spec.
-struct selection {
+struct chosen_cases {
   std::vector<planned> plan;
   std::size_t total = 0;  // runs
   bool series = false;    // some case records series
@@ -103,7 +103,7 @@ std::vector<planned_case> runs_of(const experiment_case& c) {
 }
 
 // Removes the runs that --device and --variant exclude; runs without enough GPUs get a reason.
-void restrict_runs(const experiment_options& o, const selection& s, planned& p) {
+void restrict_runs(const experiment_options& o, const chosen_cases& s, planned& p) {
   std::erase_if(p.cases, [&](const planned_case& run) {
     const variant_info* const info = run.request.info;
     const bool device =
@@ -121,8 +121,8 @@ void restrict_runs(const experiment_options& o, const selection& s, planned& p) 
 }
 
 // Resolves every name and option of the spec before the first case runs.
-selection select(const experiment_options& o, const experiment_spec& spec, mpi_context& j) {
-  selection s;
+chosen_cases select(const experiment_options& o, const experiment_spec& spec, mpi_context& j) {
+  chosen_cases s;
   j.collective_try([&] {
     s.variants = select_variants(o.variants);
     s.matrices = matrices_of_spec(spec, o.matrices);
@@ -194,7 +194,7 @@ void run_ordered(const experiment_options& o, const planned& p, const std::strin
   }
 }
 
-void run_planned(const experiment_options& o, const selection& s, const planned& p,
+void run_planned(const experiment_options& o, const chosen_cases& s, const planned& p,
                  case_session& out, mpi_context& j) {
   const bool idle =
       std::ranges::none_of(p.cases, [](const planned_case& c) { return c.skip_reason.empty(); });
@@ -224,7 +224,7 @@ exit_code run(const experiment_options& o, session_info session) {
   experiment_spec spec;
   j.collective_try([&] { spec = read_experiment(o.spec, o.folders); });
   session.experiment = spec.name;
-  const selection s = select(o, spec, j);
+  const chosen_cases s = select(o, spec, j);
   if (!s.in_group) {
     throw collective_error(exit_code::bad_input,
                            fmt::format("{}: no [[case]] in group '{}'", o.spec.string(), o.group));
