@@ -269,7 +269,7 @@ class CommittedRecords(unittest.TestCase):
         self.assertTrue(2 + 6 <= len(shown) <= 2 + 9, len(shown))
         prose = re.sub(r"!?\[.*?\]\(.*?\)", "", readme.partition("\n## ")[0])
         self.assert_known(prose, [*table, *beside.values()])
-        said = re.search(r"On (\w+) matrices with fewer than ([\d,]+) entries of L\+U `symbfact` is faster", " ".join(prose.split()))
+        said = re.search(r"On (\w+) matrices with fewer than ([\d,]+) entries of L\+U `symbfact` is faster", " ".join(readme.split()))
         self.assertIsNotNone(said)
         self.assertIn(said[1], (beside["slower"], WORDS.get(beside["slower"])))
         self.assertEqual(said[2], beside["entries of the slower"])
