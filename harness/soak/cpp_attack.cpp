@@ -96,7 +96,8 @@ void check_device_view(const cpp_case& c, const abilities& can, const char* name
 }
 
 void check_objects(const cpp_case& c) {
-  analyzer first(c.options);
+  analyzer first;
+  first.options() = c.options;
   analyzer second = std::move(first);
   first = std::move(second);
   require(same(first.analyze(c.rows()), c.expected), "moved objects");
