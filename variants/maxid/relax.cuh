@@ -60,8 +60,9 @@ struct edge_check {
   GSOFA_DEVICE bool filled(const source_search& s) const { return fill == s.stamp(); }
 };
 
-/// Lines 9 to 12. A vertex w >= source is an entry of U and is never a frontier. Line 9.5
-/// (option): if w is a fill-in already, stop before reading maxId(w).
+/// Line 9.5 (option): if w is a fill-in already, stop before reading maxId(w). Lines 10 to 12:
+/// reads maxId(w) and fill(w), which relax() changes. A vertex w >= source is an entry of U, has no
+/// maxId and is never a frontier; lines 4, 13 and 14 mark and report it here.
 template <bool Line95>
 GSOFA_DEVICE edge_check check_edge(const source_search& s, index_t w, std::uint32_t proposal) {
   const std::uint32_t stamp = s.stamp();

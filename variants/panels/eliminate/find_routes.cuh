@@ -1,8 +1,8 @@
 #pragma once
 
 /// Finds which rows of U and columns of L of a panel update the targets of a round: one target
-/// panel per warp, in ascending order. README.md, "Factor and update" (Find routes), describes the
-/// step. PROOFS.md, "No entry is lost", has the rules: keep_last() is rule (a), `unpruned` is (b).
+/// panel per warp, in ascending order. README.md, "Factor and update", describes the step.
+/// PROOFS.md, "No entry is lost", has the rules: keep_last() is rule (a), `unpruned` is (b).
 /// elimination.cpp has the host form, find_routes().
 
 #include "variants/panels/eliminate/current_panel.cuh"

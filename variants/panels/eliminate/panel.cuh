@@ -1,8 +1,7 @@
 #pragma once
 
 /// One panel J of the elimination, by one worker. The masks of J hold A and the updates by all
-/// panels below J. README.md describes the steps and names the functions: factor_diagonal(),
-/// factor_boundary(), find_routes(), update_targets().
+/// panels below J. README.md names the functions in their order.
 ///
 /// A worker takes targets in rounds, in ascending order, one target panel per warp. Whether a row
 /// updates a target depends on earlier targets only through the mask `unpruned`. The first round
