@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -30,14 +31,19 @@ struct alignas(64) node_share::segment {
 
 namespace {
 
-// Reserves and maps memory: a store to memory that is not reserved may raise a signal.
+// Reserves and maps memory: a store to memory that is not reserved may raise a signal. Null where
+// memory is short.
 std::shared_ptr<void> mapped(int file, std::size_t size) {
   int error = EINTR;
   while (error == EINTR) error = posix_fallocate(file, 0, static_cast<off_t>(size));
   if (error != 0) return nullptr;
   void* const place = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (place == MAP_FAILED) return nullptr;
-  return {place, [size](void* at) { munmap(at, size); }};
+  try {
+    return {place, [size](void* at) { munmap(at, size); }};
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 }  // namespace
@@ -45,8 +51,13 @@ std::shared_ptr<void> mapped(int file, std::size_t size) {
 node_share::node_share(const std::string& name, int others, const helper& self)
     : name_("/" + name), others_(others) {
   std::replace(name_.begin() + 1, name_.end(), '/', '_');
-  // About one second.
-  for (int attempt = 0; attempt < 10'000 && !create() && !open(self); ++attempt) {
+  // About one second. A name that is still not locked belongs to a process that ended.
+  int attempt = 0;
+  while (!create() && !open(self)) {
+    if (++attempt == 10'000) {
+      shm_unlink(name_.c_str());
+      return;
+    }
     std::this_thread::sleep_for(microseconds(100));
   }
 }
@@ -61,7 +72,8 @@ bool node_share::create() {
   file_ = shm_open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (file_ < 0) return errno != EEXIST;
   segment_ = std::static_pointer_cast<segment>(mapped(file_, sizeof(segment)));
-  if (segment_) segment_->is_locked = flock(file_, LOCK_EX) == 0;
+  if (segment_ && flock(file_, LOCK_EX) != 0) segment_.reset();
+  if (segment_) segment_->is_locked = true;
   if (!segment_) shm_unlink(name_.c_str());
   return true;
 }
