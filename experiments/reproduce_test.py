@@ -197,7 +197,7 @@ class RealPrograms(unittest.TestCase):
     def test_the_page_shows_every_figure_and_what_a_newcomer_wants(self):
         page = (self.out / "index.html").read_text()
         drawn = re.search(r"\nfigures drawn: (.*)\n", self.done.stdout)[1].split(", ")
-        self.assertEqual(re.findall(r'<figure id="(\w+)"><img src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page), drawn)
+        self.assertEqual(re.findall(r'<figure id="(\w+)"><img class="figure inverted" src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page), drawn)
         for name in drawn:
             for kind in ("png", "pdf", "csv"):
                 self.assertGreater((self.out / "figures" / f"{name}.{kind}").stat().st_size, 50, f"{name}.{kind}")
