@@ -15,8 +15,8 @@ namespace gsofa {
 using namespace library;
 
 struct analyzer::state {
-  // What the analyses of one process work in. A forked process leaves that of its parent alone: it
-  // may be half written.
+  // Working storage of one process. A forked process does not touch the storage of its parent,
+  // which may be half written.
   struct parts {
     workspace kept;
     analysis found;

@@ -202,7 +202,7 @@ TEST_CASE("columns, estimates, analyzers and arrays of a device have that order 
   }
 }
 
-TEST_CASE("an order that the device finds unasked is found whatever is asked for") {
+TEST_CASE("where the device orders by default, the requested results do not change the order") {
   std::mt19937_64 engine(42);
   const pattern large = spread_out(generate("grid5:nx=9,ny=8"), 20000, engine);
   const orders expected =

@@ -30,7 +30,7 @@ bool wants_counts_alone(const analysis_options& o) {
          !o.masks && o.relax == 1 && o.relaxed.empty();
 }
 
-// Whether the vertices of `order` have the sequence that they had in that of `before`.
+// Whether the vertices of `order` have the same sequence in the order of `before`.
 bool is_same_sequence(std::span<const index_t> order, const ordered_tree& before,
                       std::span<const index_t> previous) {
   const std::vector<index_t> place = inverse_permutation(before.order);

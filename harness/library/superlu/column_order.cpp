@@ -17,7 +17,8 @@ struct order_header {
   std::uint64_t columns = 0;
 };
 
-// Digest of bytes, filled up with zeros to a multiple of 8; `begin`: that of the bytes before them.
+// Digest of bytes, padded with zeros to a multiple of 8. `begin`: the digest of the bytes before
+// them.
 std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t begin = 0) {
   std::uint64_t digest = begin;
   for (std::size_t k = 0; k < bytes.size(); k += sizeof digest) {
