@@ -104,8 +104,12 @@ bool node_share::open(const helper& self) {
 std::vector<helper> node_share::helpers(microseconds least, microseconds most) {
   std::vector<helper> out;
   if (!segment_) return out;
+  const auto all = std::min(static_cast<std::ptrdiff_t>(others_), std::ssize(segment_->lent));
+  const auto have_lent = [&] {
+    return std::ranges::count_if(segment_->has_lent, [](const auto& x) { return x.load(); });
+  };
   const auto begin = steady_clock::now();
-  while (segment_->arrived < others_ &&
+  while (have_lent() < all &&
          steady_clock::now() < begin + (segment_->arrived == 0 ? least : most)) {
     std::this_thread::sleep_for(microseconds(50));
   }
