@@ -46,6 +46,7 @@ import tomllib
 
 import json_lines
 from job_queue import ROOT, Fault, Job, Machine, Queue, Results, latest
+from specs import read_tables
 from terminal_text import printable
 from verified_runs import launcher
 
@@ -184,7 +185,7 @@ class Plan:
     def add_study(self, study):
         def read(file, key):
             try:
-                tables = tomllib.loads((HERE / study / file).read_text()).get(key, [])
+                tables = read_tables((HERE / study / file).read_text(), key)
             except FileNotFoundError as e:
                 if file == "spec.toml":
                     raise Fault(f"there is no study '{study}'") from e

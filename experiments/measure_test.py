@@ -78,7 +78,8 @@ class Measure(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         experiments = self.root / "experiments"
         (experiments / "study").mkdir(parents=True)
-        for name in ("measure.py", "job_queue.py", "json_lines.py", "terminal_text.py", "verified_runs.py", "datasets.toml"):
+        for name in ("measure.py", "job_queue.py", "json_lines.py", "specs.py", "terminal_text.py", "verified_runs.py",
+                     "datasets.toml"):
             shutil.copy(HERE / name, experiments)
         self.study = experiments / "study"
         self.spec('matrices = ["m1", "m2", "m3", "m4"]\nvariants = ["gpu_a", "cpu_a"]')

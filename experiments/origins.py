@@ -3,7 +3,8 @@ only; needs git and the history of the repository."""
 import functools
 import pathlib
 import subprocess
-import tomllib
+
+from specs import read_tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MATRIX_FILES = (".mtx", ".mtx.gz", ".bin")  # a matrix outside the tree is known by its sha256
@@ -43,7 +44,7 @@ def cases_of(sha, spec, group):
     text = text_of(sha, spec)
     if text is None:
         return None
-    return [c for c in tomllib.loads(text.decode("utf-8")).get("case", []) if group in c.get("groups", ())]
+    return [c for c in read_tables(text.decode("utf-8")) if group in c.get("groups", ())]
 
 
 def fault(record):

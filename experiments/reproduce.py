@@ -22,6 +22,7 @@ import tomllib
 from pathlib import Path
 
 import json_lines
+from specs import read_tables
 from terminal_text import printable
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,7 +41,7 @@ def duration(seconds):
 
 
 def cases_of(spec, group):
-    return [c for c in tomllib.loads(spec.read_text(encoding="utf-8")).get("case", []) if group in c.get("groups", ())]
+    return [c for c in read_tables(spec.read_text(encoding="utf-8")) if group in c.get("groups", ())]
 
 
 def bundled(word):

@@ -18,7 +18,6 @@ import re
 import statistics
 import subprocess
 import sys
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
@@ -26,6 +25,7 @@ sys.path.append(str(HERE.parent))
 import json_lines  # noqa: E402
 from job_queue import ROOT, Fault, Job, Machine, Queue, Results  # noqa: E402
 from ratios import geometric_mean, markdown  # noqa: E402
+from specs import read_tables  # noqa: E402
 from terminal_text import printable  # noqa: E402
 
 GPU, CORE = "gpu_bitmap_panels", "cpu_bitmap_panels"
@@ -48,7 +48,7 @@ def family(name):
 
 def inputs_of(group):
     """The inputs of a group of spec.toml, in their order; Fault if there are none."""
-    cases = tomllib.loads((HERE / "spec.toml").read_text(encoding="utf-8"))["case"]
+    cases = read_tables((HERE / "spec.toml").read_text(encoding="utf-8"))
     found = [m for c in cases if group in c["groups"] for m in c["matrices"]]
     if not found:
         raise Fault(f"spec.toml: no input in group '{group}'")

@@ -54,9 +54,33 @@ void expand(experiment_case& c, const kind_folders& folders) {
   c.matrices = std::move(out);
 }
 
+using word_lists = std::map<std::string, std::vector<std::string>>;  // by "@" and the name
+
+word_lists read_lists(const toml::table* table, const std::string& file) {
+  word_lists lists;
+  if (table == nullptr) return lists;
+  toml_table_reader t(*table, file);
+  for (const auto& [key, node] : *table) {
+    const std::string name(key.str());
+    t.get(name.c_str(), lists["@" + name]);
+  }
+  return lists;
+}
+
+std::vector<std::string> replaced(const std::vector<std::string>& words, const word_lists& lists) {
+  std::vector<std::string> out;
+  for (const auto& word : words) {
+    const auto list = lists.find(word);
+    const auto& found = list == lists.end() ? std::vector{word} : list->second;
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
 experiment_case read_case(const toml::table& table, const std::string& file,
+                          const toml::table* defaults, const word_lists& lists,
                           const kind_folders& folders) {
-  toml_table_reader t(table, file);
+  toml_table_reader t(table, file, defaults);
   experiment_case c;
   c.where = t.where();
   std::string match = "auto";
@@ -84,6 +108,8 @@ experiment_case read_case(const toml::table& table, const std::string& file,
   t.get("gpus", c.gpus);
   c.cases.skip_unavailable = true;
   t.finish();
+  for (auto* words : {&c.matrices, &c.orders, &c.cases.variants, &c.cases.sets, &c.cases.wants})
+    *words = replaced(*words, lists);
   if (c.groups.empty()) t.fail("[[case]] without groups");
   if (c.matrices.empty()) t.fail("[[case]] without matrices");
   if (c.orders.empty()) t.fail("[[case]] with an empty list of orders");
@@ -117,12 +143,14 @@ experiment_spec read_experiment(const std::filesystem::path& file, const kind_fo
   t.get("name", spec.name);
   t.get("title", text);
   t.get("claim", text);
+  const toml::table* defaults = t.table("defaults");
+  const auto lists = read_lists(t.table("lists"), file.string());
   const auto cases = t.tables("case");
   t.finish();
   if (spec.name.empty()) spec.name = file.parent_path().filename().string();
   if (cases.empty()) t.fail("no [[case]]");
   for (const toml::table* table : cases)
-    spec.cases.push_back(read_case(*table, file.string(), folders));
+    spec.cases.push_back(read_case(*table, file.string(), defaults, lists, folders));
   return spec;
 }
 

@@ -47,7 +47,8 @@ struct experiment_case {
 /// A spec.toml: `name`, `title`, `claim`, and [[case]] tables with the keys groups, matrices,
 /// least_order, orders, match, seed, variants, options (["key=value"]), want, repeat, warmup,
 /// timeout, interleave, threads, chunk_size, chunk_sizes, verify, counting, series, ranks and gpus.
-/// Variants that the machine lacks are skipped.
+/// Variants that the machine lacks are skipped. [defaults] has keys for the cases that lack them.
+/// [lists] names arrays of strings: "@NAME" in an array of a case stands for the strings of NAME.
 struct experiment_spec {
   std::string name;
   std::vector<experiment_case> cases;

@@ -130,6 +130,37 @@ counting = true
   CHECK(c.cases.sets == std::vector<std::string>{"k=1"});
 }
 
+TEST_CASE("cases take keys from [defaults] and words from [lists]") {
+  const spec_file file(R"(
+[defaults]
+threads = 2
+verify = "digest"
+variants = ["@cpu"]
+[lists]
+two = ["gen:a", "b"]
+cpu = ["cpu_fill1"]
+[[case]]
+groups = ["smoke"]
+matrices = ["c", "@two", "@three"]
+[[case]]
+groups = ["smoke"]
+matrices = ["@two"]
+threads = 1
+variants = ["cpu_fill2", "@cpu"]
+verify = "none"
+)");
+  const auto cases = file.read().cases;
+  REQUIRE(cases.size() == 2);
+  CHECK(cases[0].matrices == std::vector<std::string>{"c", "gen:a", "b", "@three"});
+  CHECK(cases[0].cases.threads == 2);
+  CHECK(cases[0].cases.variants == std::vector<std::string>{"cpu_fill1"});
+  CHECK(cases[0].verify == verify_mode::digest);
+  CHECK(cases[1].matrices == std::vector<std::string>{"gen:a", "b"});
+  CHECK(cases[1].cases.threads == 1);
+  CHECK(cases[1].cases.variants == std::vector<std::string>{"cpu_fill2", "cpu_fill1"});
+  CHECK(cases[1].verify == verify_mode::none);
+}
+
 TEST_CASE("paths are relative to the repository") {
   const auto spec = spec_file(R"(
 [[case]]
@@ -159,6 +190,9 @@ TEST_CASE("faults are named with their line") {
   CHECK(contains(spec_file("[[case]]\ngroups = [\"a\"]\n").error(), "without matrices"));
   CHECK(contains(spec_file("name = \"x\"\n").error(), "no [[case]]"));
   CHECK(contains(spec_file("name = \n").error(), ":1: "));
+  CHECK(contains(spec_file("lists = 1\n" + head).error(), ":1: 'lists' is not a table"));
+  CHECK(contains(spec_file("lists.a = [1]\n" + head).error(), ":1: 'a' is not an array"));
+  CHECK(contains(spec_file("defaults.repeats = 1\n" + head).error(), "unknown key 'repeats'"));
   CHECK_THROWS_AS(read_experiment("/nonexistent/spec.toml"), input_error);
 }
 

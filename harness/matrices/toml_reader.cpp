@@ -113,6 +113,12 @@ std::optional<double> toml_table_reader::number(const char* key) {
   return value;
 }
 
+const toml::table* toml_table_reader::table(const char* key) {
+  const toml::node* node = find(key);
+  if (node != nullptr && !node->is_table()) wrong(*node, key, "a table");
+  return node == nullptr ? nullptr : node->as_table();
+}
+
 std::vector<const toml::table*> toml_table_reader::tables(const char* key) {
   std::vector<const toml::table*> out;
   const toml::node* node = find(key);
@@ -126,9 +132,12 @@ std::vector<const toml::table*> toml_table_reader::tables(const char* key) {
 }
 
 void toml_table_reader::finish() const {
-  for (const auto& [key, node] : table_) {
-    const std::string name(key.str());
-    if (!known_.contains(name)) fail(node, "unknown key '" + name + "'");
+  for (const toml::table* table : {&table_, defaults_}) {
+    if (table == nullptr) continue;
+    for (const auto& [key, node] : *table) {
+      const std::string name(key.str());
+      if (!known_.contains(name)) fail(node, "unknown key '" + name + "'");
+    }
   }
 }
 
@@ -138,7 +147,8 @@ void toml_table_reader::fail(const toml::node& at, const std::string& why) const
 
 const toml::node* toml_table_reader::find(const char* key) {
   known_.insert(key);
-  return table_.get(key);
+  const toml::node* node = table_.get(key);
+  return node != nullptr || defaults_ == nullptr ? node : defaults_->get(key);
 }
 
 std::string toml_table_reader::where(const toml::node& at) const {

@@ -21,8 +21,10 @@ toml::table read_toml(const std::filesystem::path& file);
 /// Reads the keys of one table. Every fault is an input_error naming file and line.
 class toml_table_reader {
  public:
-  toml_table_reader(const toml::table& table, std::string file)
-      : table_(table), file_(std::move(file)) {}
+  /// defaults: has values for keys that the table lacks.
+  toml_table_reader(const toml::table& table, std::string file,
+                    const toml::table* defaults = nullptr)
+      : table_(table), defaults_(defaults), file_(std::move(file)) {}
 
   /// The value of `key`, or `into` unchanged if the table lacks it; a value of another type is a
   /// fault, and so is a number that does not fit.
@@ -53,10 +55,12 @@ class toml_table_reader {
   }
   /// Nothing if the table lacks the key.
   std::optional<double> number(const char* key);
+  /// The table [key]; nullptr if the table lacks the key.
+  const toml::table* table(const char* key);
   /// The tables of [[key]]; none if the table lacks the key.
   std::vector<const toml::table*> tables(const char* key);
 
-  /// Throws input_error if the table has keys that nobody asked for.
+  /// Throws input_error if the table or its defaults have keys that nobody asked for.
   void finish() const;
 
   [[noreturn]] void fail(const toml::node& at, const std::string& why) const;
@@ -70,6 +74,7 @@ class toml_table_reader {
   [[noreturn]] void wrong(const toml::node& node, const char* key, const char* expected) const;
 
   const toml::table& table_;
+  const toml::table* defaults_;
   std::string file_;
   std::set<std::string> known_;
 };
