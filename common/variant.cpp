@@ -134,7 +134,7 @@ result run_once(variant& v, want_set wants, run_context& context) {
 
 const std::vector<variant_info>& all_variants() { return registry(); }
 
-const variant_info& find_variant(const std::string& name) {
+const variant_info& find_variant(std::string_view name) {
   const auto& variants = registry();
   const auto hit = std::ranges::find(variants, name, &variant_info::name);
   if (hit != variants.end()) return *hit;
@@ -143,7 +143,7 @@ const variant_info& find_variant(const std::string& name) {
     if (v.planted.empty()) names.push_back(v.name);
   }
   const std::string hint = nearest(name, names);
-  throw input_error("unknown variant '" + name + "'" +
+  throw input_error("unknown variant '" + std::string(name) + "'" +
                     (hint.empty() ? "" : "; did you mean '" + hint + "'?") +
                     " (`gsofa list` shows all)");
 }

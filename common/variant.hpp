@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -206,7 +207,7 @@ struct variant_info {
 const std::vector<variant_info>& all_variants();
 
 /// Looks a variant up by name; throws input_error that suggests the nearest names.
-const variant_info& find_variant(const std::string& name);
+const variant_info& find_variant(std::string_view name);
 
 /// The variant with this name, or the variants that a shell pattern such as gpu_maxid* matches,
 /// except those that order the matrix themselves; throws input_error if there is no match.

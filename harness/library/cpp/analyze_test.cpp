@@ -17,7 +17,6 @@
 #include "gsofa/gsofa.hpp"
 #include "harness/library/cpp/test_analyses.hpp"
 #include "reference/row_union.hpp"
-#include "reference/supernodes.hpp"
 #include "reference/test_patterns.hpp"
 #include "reference/worked_example.hpp"
 
@@ -29,35 +28,6 @@ using reference::testing::from_predicate;
 using reference::testing::lower;
 using reference::testing::random_pattern;
 using reference::testing::upper;
-
-// Compares everything that analyze() said of `a` with the row-union oracle.
-void check(const pattern& a, const analysis& found, const analysis_options& options) {
-  REQUIRE(found.n == a.n_rows);
-  validate_permutation(found.row_order, a.n_rows, "row order");
-  validate_permutation(found.col_order, a.n_rows, "column order");
-  pattern p = permute(a, found.row_order, found.col_order);
-  CHECK(found.diagonal_added == count_missing_diagonal(p));
-  p = with_diagonal(p);
-  CHECK(found.nnz_a == p.nnz());
-  const pattern filled = reference::row_union(p);
-  const pattern l = lower(filled);
-  const pattern u = upper(filled);
-  CHECK(found.nnz_l == l.nnz());
-  CHECK(found.nnz_u == u.nnz());
-  for (index_t i = 0; i < a.n_rows; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    REQUIRE(found.l_row_counts[k] == static_cast<index_t>(l.row(i).size()));
-    REQUIRE(found.u_row_counts[k] == static_cast<index_t>(u.row(i).size()));
-  }
-  CHECK((options.factors ? same(found.l, l) : found.l.n == 0));
-  CHECK((options.factors ? same(found.u, u) : found.u.n == 0));
-  const auto starts = options.supernodes ? reference::t3_supernodes(filled, options.chunk_size)
-                                         : std::vector<index_t>{};
-  CHECK(found.supernode_starts == starts);
-  CHECK(found.fallback.empty());
-  CHECK(std::min({found.order_seconds, found.setup_seconds, found.analysis_seconds,
-                  found.output_seconds}) >= 0);
-}
 
 void check_all(const pattern& a, analysis_options options) {
   for (const auto& v : runnable()) {

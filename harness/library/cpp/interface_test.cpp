@@ -21,8 +21,6 @@
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
 #include "harness/library/cpp/test_analyses.hpp"
-#include "reference/row_union.hpp"
-#include "reference/supernodes.hpp"
 #include "reference/test_patterns.hpp"
 
 namespace gsofa {
@@ -30,9 +28,7 @@ namespace {
 
 using namespace library::testing;
 using reference::testing::draw;
-using reference::testing::lower;
 using reference::testing::random_pattern;
-using reference::testing::upper;
 
 std::vector<order_method> all_methods() {
   std::vector<order_method> all{order_method::automatic,
@@ -68,32 +64,6 @@ pattern with_isolated(const pattern& a, index_t isolated, index_t without,
     entries.cols.push_back(position[at(a.n_rows + k)]);
   }
   return from_triplets(entries, duplicates::merge);
-}
-
-void check(const pattern& a, const analysis& found, const analysis_options& options) {
-  REQUIRE(found.n == a.n_rows);
-  validate_permutation(found.row_order, a.n_rows, "row order");
-  validate_permutation(found.col_order, a.n_rows, "column order");
-  pattern p = permute(a, found.row_order, found.col_order);
-  REQUIRE(found.diagonal_added == count_missing_diagonal(p));
-  p = with_diagonal(p);
-  CHECK(found.nnz_a == p.nnz());
-  const pattern filled = reference::row_union(p);
-  const pattern l = lower(filled);
-  const pattern u = upper(filled);
-  CHECK(found.nnz_l == l.nnz());
-  CHECK(found.nnz_u == u.nnz());
-  for (index_t i = 0; i < a.n_rows; ++i) {
-    REQUIRE(found.l_row_counts[at(i)] == static_cast<index_t>(l.row(i).size()));
-    REQUIRE(found.u_row_counts[at(i)] == static_cast<index_t>(u.row(i).size()));
-  }
-  CHECK((options.factors ? same(found.l, l) : found.l.n == 0));
-  CHECK((options.factors ? same(found.u, u) : found.u.n == 0));
-  CHECK((options.factor_columns ? same(found.l_columns, transpose(l)) : found.l_columns.n == 0));
-  CHECK((options.factor_columns ? same(found.u_columns, transpose(u)) : found.u_columns.n == 0));
-  CHECK(found.supernode_starts == (options.supernodes
-                                       ? reference::t3_supernodes(filled, options.chunk_size)
-                                       : std::vector<index_t>{}));
 }
 
 std::vector<std::int32_t> shuffled(index_t n, std::mt19937_64& engine) {

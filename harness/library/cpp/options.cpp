@@ -123,14 +123,14 @@ bool is_public(const variant_info& v) {
   return v.planted.empty() && v.exact && !v.orders && !v.distributed && v.gives == want_set::all();
 }
 
-const variant_info& public_variant(const std::string& name) {
+const variant_info& public_variant(std::string_view name) {
   std::string names;
   for (const variant_info& v : all_variants()) {
     if (!is_public(v)) continue;
     if (v.name == name) return v;
     names += (names.empty() ? "" : ", ") + v.name;
   }
-  throw invalid_input("unknown variant '" + name + "': one of " + names);
+  throw invalid_input("unknown variant '" + std::string(name) + "': one of " + names);
 }
 
 std::vector<const variant_info*> choose_variants(const analysis_options& options) {

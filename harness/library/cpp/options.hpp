@@ -41,7 +41,7 @@ want_set wants_of(const analysis_options& options);
 /// order of its input.
 bool is_public(const variant_info& v);
 /// Throws invalid_input if there is no public variant of this name.
-const variant_info& public_variant(const std::string& name);
+const variant_info& public_variant(std::string_view name);
 /// The variants to try, in this order. Throws invalid_input and analysis_error (unavailable).
 std::vector<const variant_info*> choose_variants(const analysis_options& options);
 
