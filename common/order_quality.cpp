@@ -17,8 +17,7 @@ std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> pivot_counts(
     const pattern_view& a, int threads, const std::atomic<bool>* stop) {
   if (a.n_rows == 0) return {};
   const variant_info& info = find_variant("cpu_bitmap_panels");
-  run_settings settings;
-  settings.options = option_set(info.options);
+  run_settings settings = settings_with(info, want::counts);
   settings.threads = threads;
   run_context context;
   context.stop = stop;

@@ -132,6 +132,13 @@ result run_once(variant& v, want_set wants, run_context& context) {
   return v.collect(wants);
 }
 
+run_settings settings_with(const variant_info& info, want_set wants,
+                           const std::map<std::string, std::string>& options) {
+  run_settings settings{.options = option_set(info.options), .wants = wants};
+  for (const auto& [name, value] : options) settings.options.set(info.options, name, value);
+  return settings;
+}
+
 const std::vector<variant_info>& all_variants() { return registry(); }
 
 const variant_info& find_variant(std::string_view name) {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -201,6 +200,11 @@ struct variant_info {
   };
   std::function<std::unique_ptr<variant>()> create;
 };
+
+/// The settings of a run for these results: the defaults of the variant but for the options given,
+/// as values by name. Throws input_error like option_set::set.
+run_settings settings_with(const variant_info& info, want_set wants,
+                           const std::map<std::string, std::string>& options = {});
 
 /// All registered variants in order of name, planted ones included. Throws std::bad_alloc, and
 /// error if two have the same name.

@@ -48,9 +48,7 @@ TEST_CASE("every exact variant agrees with Gaussian elimination; every planted o
     for (std::size_t k = 0; k < patterns.size(); ++k) {
       for (const int threads : {1, 3}) {
         if (threads > 1 && !info.multithreaded) continue;
-        run_settings settings;
-        settings.options = option_set(info.options);
-        settings.wants = info.gives;
+        run_settings settings = settings_with(info, info.gives);
         settings.threads = threads;
         settings.chunk_size = static_cast<index_t>(k % 5);
         const std::string found = fault(info, patterns[k].a, truths[k], settings);

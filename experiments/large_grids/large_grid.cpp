@@ -81,9 +81,7 @@ int run(int argc, char** argv) {
   const double made = seconds_since(since);
   const variant_info& info = find_variant("gpu_bitmap_panels");
   if (const auto why = info.unavailable()) throw unavailable_error(*why);
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.wants = want::counts;
+  run_settings settings = settings_with(info, want::counts);
   settings.threads = threads;
   for (int k = 3; k < argc; ++k) {
     const std::string word = argv[k];

@@ -56,9 +56,7 @@ std::optional<std::string> refute_one(const variant_info& info, const run_settin
 }  // namespace
 
 std::vector<check_setting> settings_to_check(const variant_info& info) {
-  run_settings base;
-  base.options = option_set(info.options);
-  base.wants = info.gives;
+  run_settings base = settings_with(info, info.gives);
   std::vector<check_setting> all{{base, "defaults"}};
   run_settings turned = base;
   for (const auto& spec : info.options) {

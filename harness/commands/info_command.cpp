@@ -47,8 +47,7 @@ json fill_json(const prepared_pattern& a) {
   if (info == variants.end()) return j;
   run_context context;
   const auto v = create_for(*info, a.view().n_rows);
-  run_settings settings;
-  settings.options = option_set(info->options);
+  run_settings settings = settings_with(*info, want::counts);
   v->prepare(a.view(), settings, context);
   const result r = run_once(*v, settings.wants, context);
   const offset_t fill = r.nnz_l + r.nnz_u - a.view().nnz();

@@ -55,9 +55,7 @@ ordered_pattern in_order(const matched_pattern& matched, const std::string& spec
 
 shown_order show_order(const ordered_pattern& p) {
   const variant_info& info = find_variant("cpu_bitmap_panels");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.wants = want_set(want::counts) | want::supernodes;
+  run_settings settings = settings_with(info, want_set(want::counts) | want::supernodes);
   settings.threads = this_machine().hardware_threads;
   run_context context;
   const auto v = create_for(info, p.a.n_rows);

@@ -366,9 +366,7 @@ result found_of(const pattern& rows) {
   const auto v = info.create();
   auto& takes = dynamic_cast<takes_foreign_rows&>(*v);
   CHECK(takes.fetch(there) == rows);
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.wants = want_set::all();
+  run_settings settings = settings_with(info, want_set::all());
   run_context context;
   takes.prepare_foreign(there, settings, context);
   return run_once(*v, settings.wants, context);
@@ -402,8 +400,7 @@ TEST_CASE("gpu_full_analysis of rows in device memory, of any integers") {
 
 TEST_CASE("gpu_full_analysis refuses rows that are no pattern, and keeps its limit of time") {
   const variant_info& info = find_variant("gpu_full_analysis");
-  run_settings settings;
-  settings.options = option_set(info.options);
+  run_settings settings = settings_with(info, want::counts);
   run_context context;
   const auto v = info.create();
   auto& takes = dynamic_cast<takes_foreign_rows&>(*v);

@@ -9,21 +9,13 @@
 #include "common/preprocess.hpp"
 #include "harness/check/test_patterns.hpp"
 #include "variants/analysis/gpu_analysis.hpp"
-#include "variants/device/simt.hpp"
+#include "variants/device/emulated_cases.hpp"
 
 using namespace gsofa;
+using gsofa::testing::interleaving;
 namespace on_device = gsofa::gpu::analysis;
 
 namespace {
-
-// The emulator switches threads at accesses while an object of this class lives.
-class interleaving {
- public:
-  explicit interleaving(unsigned accesses) { simt::emulator::switch_at_accesses(accesses); }
-  ~interleaving() { simt::emulator::switch_at_accesses(0); }
-  interleaving(const interleaving&) = delete;
-  interleaving& operator=(const interleaving&) = delete;
-};
 
 std::vector<index_t> values_of(const gpu::device_array<index_t>& array) {
   std::vector<index_t> out(at(array.size()));

@@ -16,6 +16,15 @@
 
 namespace gsofa::testing {
 
+/// The emulator switches threads at accesses while an object of this class lives.
+class interleaving {
+ public:
+  explicit interleaving(unsigned accesses) { simt::emulator::switch_at_accesses(accesses); }
+  ~interleaving() { simt::emulator::switch_at_accesses(0); }
+  interleaving(const interleaving&) = delete;
+  interleaving& operator=(const interleaving&) = delete;
+};
+
 /// A pattern with its L+U.
 struct subject {
   pattern a;
@@ -55,10 +64,7 @@ inline std::string fault(variant& v, const subject& s, const run_settings& setti
 /// Whether a variant with its defaults is wrong on a pattern.
 inline bool is_wrong(const variant_info& info, const subject& s, std::uint64_t seed) {
   simt::emulator::set_seed(seed);
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.options.set(info.options, "memory_budget_mb", "40");
-  settings.wants = info.gives;
+  run_settings settings = settings_with(info, info.gives, {{"memory_budget_mb", "40"}});
   run_context context;
   const auto v = info.create();
   return !fault(*v, s, settings, context).empty();
@@ -66,9 +72,7 @@ inline bool is_wrong(const variant_info& info, const subject& s, std::uint64_t s
 
 /// The k-th settings of a variant: each option takes one of its values for tests.
 inline run_settings settings_for(const variant_info& info, std::uint64_t k) {
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.wants = info.gives;
+  run_settings settings = settings_with(info, info.gives);
   settings.chunk_size = static_cast<index_t>(k % 5);
   for (const auto& option : info.options) {
     const auto& list = option.tested;

@@ -40,10 +40,7 @@ TEST_CASE("a budget too small for one source is refused in one line") {
       wide.col_idx.push_back(i);
       wide.row_ptr.push_back(i + 1);
     }
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "memory_budget_mb", "1");
-    settings.wants = want_set::all();
+    run_settings settings = settings_with(info, want_set::all(), {{"memory_budget_mb", "1"}});
     run_context context;
     const auto v = info.create();
     CHECK_THROWS_AS(v->prepare(wide, settings, context), budget_error);

@@ -16,15 +16,6 @@ using namespace gsofa::testing;
 
 namespace {
 
-// The emulator switches threads at accesses while an object of this class lives.
-class interleaving {
- public:
-  explicit interleaving(unsigned accesses) { simt::emulator::switch_at_accesses(accesses); }
-  ~interleaving() { simt::emulator::switch_at_accesses(0); }
-  interleaving(const interleaving&) = delete;
-  interleaving& operator=(const interleaving&) = delete;
-};
-
 // The sum of 64 threads that each add 1 20 times.
 template <class Add>
 unsigned sum_of(Add add) {
@@ -103,12 +94,10 @@ TEST_CASE("the distributed engine agrees with it too") {
   for (std::size_t k = 0; k < patterns.size(); k += 3) {
     CAPTURE(patterns[k].name);
     simt::emulator::set_seed(k);
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.wants = info.gives;
+    run_settings settings = settings_with(
+        info, info.gives,
+        {{"gpus_per_rank", std::to_string(1 + k / 3 % 3)}, {"memory_budget_mb", "40"}});
     settings.chunk_size = static_cast<index_t>(3 + k % 7);
-    settings.options.set(info.options, "gpus_per_rank", std::to_string(1 + k / 3 % 3));
-    settings.options.set(info.options, "memory_budget_mb", "40");
     const interleaving on(4);
     run_context context;
     const auto v = info.create();

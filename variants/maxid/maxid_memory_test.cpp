@@ -17,20 +17,12 @@ namespace {
 
 using choices = std::map<std::string, std::string>;
 
-run_settings settings_of(const variant_info& info, const choices& chosen) {
-  run_settings settings;
-  settings.options = option_set(info.options);
-  for (const auto& [name, value] : chosen) settings.options.set(info.options, name, value);
-  return settings;
-}
-
 // What a run on `s` derives; its counts and digests are compared with the truth.
 std::map<std::string, std::int64_t> derived(const std::string& name, const subject& s,
                                             const choices& chosen) {
   const variant_info& info = find_variant(name);
-  run_settings settings = settings_of(info, chosen);
+  run_settings settings = settings_with(info, want_set(want::counts) | want::digest, chosen);
   settings.options.set(info.options, "warps_per_block", "1");
-  settings.wants = want_set(want::counts) | want::digest;
   run_context context;
   const auto v = info.create();
   CHECK(fault(*v, s, settings, context) == "");
@@ -59,7 +51,9 @@ TEST_CASE("budgets are filled, never exceeded") {
           CAPTURE(share);
           run_context context;
           const auto v = info.create();
-          v->prepare(a, settings_of(info, {{"memory_budget_mb", budget}, {"queue_share", share}}),
+          v->prepare(a,
+                     settings_with(info, want::counts,
+                                   {{"memory_budget_mb", budget}, {"queue_share", share}}),
                      context);
           CHECK(context.derived["budget_used_percent"] <= 100);
           if (context.derived["concurrent_sources"] == a.n_rows) continue;

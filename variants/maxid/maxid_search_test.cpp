@@ -24,10 +24,8 @@ pattern path(index_t n) {
 
 run_context counted(const std::string& name, const pattern& a, const std::string& queue_entries) {
   const variant_info& info = find_variant(name);
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.options.set(info.options, "queue_entries", queue_entries);
-  settings.options.set(info.options, "memory_budget_mb", "40");
+  run_settings settings = settings_with(
+      info, want::counts, {{"queue_entries", queue_entries}, {"memory_budget_mb", "40"}});
   run_context context;
   const auto v = info.create();
   v->prepare(a, settings, context);

@@ -18,9 +18,7 @@ TEST_CASE("the distributed engine finds the same on 1 to 5 GPUs, however rows ar
   for (std::size_t k = 0; k < patterns.size(); ++k) {
     CAPTURE(patterns[k].name);
     const std::size_t schedule = k % 4;
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.wants = info.gives;
+    run_settings settings = settings_with(info, info.gives);
     // Chunks smaller and larger than #C, and one chunk of all rows.
     settings.chunk_size = static_cast<index_t>(std::vector<int>{3, 8, 0, 17, 5}[k % 5]);
     auto set = [&](const char* name, const std::string& value) {

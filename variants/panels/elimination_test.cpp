@@ -216,8 +216,7 @@ namespace {
 
 result found_by(const char* variant, const pattern& a, int threads) {
   const variant_info& info = find_variant(variant);
-  run_settings settings;
-  settings.options = option_set(info.options);
+  run_settings settings = settings_with(info, want::counts);
   settings.threads = threads;
   run_context context;
   const auto v = info.create();

@@ -59,9 +59,7 @@ TEST_CASE("panels of all widths, for warps, blocks and clusters, in many orders 
     ++runs;
     for (std::size_t k = turn++ % 5; k < 24; k += 5) {
       CAPTURE(k);
-      run_settings settings;
-      settings.options = option_set(info.options);
-      settings.options.set(info.options, "panel_width", widths[k % 8]);
+      run_settings settings = settings_with(info, want::counts, {{"panel_width", widths[k % 8]}});
       panels::panel_tuning tuning;
       panels::elimination_settings& elimination = tuning.elimination;
       elimination.warp_positions = warp_positions[k / 8];
@@ -260,10 +258,7 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
     // clusters; near targets are one, some or all. A setting for each pattern.
     const int k = turn++;
     CAPTURE(k);
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "panel_width", width);
-    settings.wants = info.gives;
+    run_settings settings = settings_with(info, info.gives, {{"panel_width", width}});
     run_context context;
     const auto v = panels::make_bitmap_panels(
         {.elimination = {
@@ -279,12 +274,9 @@ TEST_CASE("patterns of low symmetry with more column blocks than a worker lists"
              .near_steps_of_clusters = k % 2}});
     simt::emulator::set_seed(static_cast<std::uint64_t>(k));
     v->prepare(a, settings, context);
-    context.phases.start(phase_id::traverse);
-    v->run(context);
-    context.phases.stop();
+    const result r = run_once(*v, settings.wants, context);
     CHECK(context.derived["searched"] == 0);
-    CHECK(reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
-              .reason == "");
+    CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");
   }
 }
 
@@ -293,11 +285,8 @@ TEST_CASE("where the positions are not admitted, rows are searched, and every ru
   int searched = 0;
   for (const subject& s : subjects(60, 60)) {
     CAPTURE(s.name);
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "panel_width", "4");
-    settings.options.set(info.options, "memory_budget_mb", "40");
-    settings.wants = info.gives;
+    run_settings settings =
+        settings_with(info, info.gives, {{"panel_width", "4"}, {"memory_budget_mb", "40"}});
     run_context context;
     const auto v = panels::make_bitmap_panels({.most_positions = 12, .waves = false});
     CHECK(fault(*v, s, settings, context) == "");
@@ -328,12 +317,10 @@ TEST_CASE("panels are released wave by wave where the positions are not admitted
       if (++turn % 2 == 0) continue;
       ++runs;
       CAPTURE(runs);
-      run_settings settings;
-      settings.options = option_set(info.options);
-      settings.options.set(info.options, "panel_width", widths[runs % widths.size()]);
-      settings.options.set(info.options, "blocks_per_cluster", std::to_string(1 + runs % 3));
-      settings.options.set(info.options, "memory_budget_mb", "40");
-      settings.wants = info.gives.without(want::pattern);
+      run_settings settings = settings_with(info, info.gives.without(want::pattern),
+                                            {{"panel_width", widths[runs % widths.size()]},
+                                             {"blocks_per_cluster", std::to_string(1 + runs % 3)},
+                                             {"memory_budget_mb", "40"}});
       settings.chunk_size = static_cast<index_t>(runs % 7 == 6 ? 150 : runs % 7);
       panels::panel_tuning tuning;
       tuning.most_positions = std::max<offset_t>(1, quarters * s.a.n_rows / 4);
@@ -378,12 +365,9 @@ TEST_CASE("panels whose masks are asked for are not released: rows are searched 
   const pattern a = dissected_grids(4, 2, "");
   const auto truth = reference::make_truth(reference::row_union(a));
   for (const bool masks : {false, true}) {
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "panel_width", "4");
-    settings.options.set(info.options, "memory_budget_mb", "40");
-    settings.options.set(info.options, "counts", "panels");
-    settings.wants = want::counts;
+    run_settings settings =
+        settings_with(info, want::counts,
+                      {{"panel_width", "4"}, {"memory_budget_mb", "40"}, {"counts", "panels"}});
     settings.supernodal = masks;
     run_context context;
     const auto v = panels::make_bitmap_panels({.most_positions = a.n_rows});
@@ -405,10 +389,8 @@ TEST_CASE("a search that takes long is announced once, with the budget that woul
   const variant_info& info = find_variant("gpu_bitmap_panels");
   const pattern a = generate("grid5:nx=9");
   for (const double silent : {0.0, 1.0}) {
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "memory_budget_mb", "40");
-    settings.options.set(info.options, "counts", "panels");
+    run_settings settings =
+        settings_with(info, want::counts, {{"memory_budget_mb", "40"}, {"counts", "panels"}});
     run_context context;
     std::vector<std::string> said;
     context.say = [&](const std::string& line) { said.push_back(line); };
@@ -429,17 +411,12 @@ TEST_CASE("orders above 2^15 on the emulator, where the work is linear") {
   REQUIRE(p.a.n_rows == 32769);
   const auto truth = reference::make_truth(reference::row_union(p.a));
   const variant_info& info = find_variant("gpu_bitmap_panels");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.wants = info.gives;
+  run_settings settings = settings_with(info, info.gives);
   run_context context;
   const auto v = info.create();
   v->prepare(p.a, settings, context);
-  context.phases.start(phase_id::traverse);
-  v->run(context);
-  context.phases.stop();
-  CHECK(reference::compare(truth, v->collect(settings.wants), settings.wants, settings.chunk_size)
-            .reason == "");
+  const result r = run_once(*v, settings.wants, context);
+  CHECK(reference::compare(truth, r, settings.wants, settings.chunk_size).reason == "");
 }
 
 TEST_CASE("a run takes nothing from the run before: another pattern in the same arrays") {
@@ -456,11 +433,8 @@ TEST_CASE("a run takes nothing from the run before: another pattern in the same 
     budget.set_limit(offset_t{1} << 28);
     gpu::device_matrix matrix;
     matrix.upload(s.a, budget);
-    run_settings settings;
-    settings.options = option_set(info.options);
-    settings.options.set(info.options, "panel_width", "6");
-    settings.options.set(info.options, "memory_budget_mb", "40");
-    settings.wants = info.gives.without(want::pattern);
+    run_settings settings = settings_with(info, info.gives.without(want::pattern),
+                                          {{"panel_width", "6"}, {"memory_budget_mb", "40"}});
     settings.chunk_size = 7;
     const auto v = panels::make_bitmap_panels({.many_vertices = 1 << 20});
     run_context context;
@@ -490,11 +464,8 @@ TEST_CASE(
     if (std::ranges::max(s.truth.l_row_counts) > 128) ++longer;
     for (const char* width : {"64", "7"}) {
       CAPTURE(width);
-      run_settings settings;
-      settings.options = option_set(info.options);
-      settings.options.set(info.options, "panel_width", width);
-      settings.options.set(info.options, "memory_budget_mb", "80");
-      settings.wants = want_set(want::counts) | want::pattern;
+      run_settings settings = settings_with(info, want_set(want::counts) | want::pattern,
+                                            {{"panel_width", width}, {"memory_budget_mb", "80"}});
       simt::emulator::set_seed(++seed);
       run_context context;
       const auto v = panels::make_bitmap_panels({});
@@ -508,10 +479,7 @@ TEST_CASE("an object that is prepared again has the budget of a new one") {
   const variant_info& info = find_variant("gpu_bitmap_panels");
   const pattern a = generate("dissected:nx=24");
   const pattern smaller = generate("dissected:nx=9");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.options.set(info.options, "counts", "panels");
-  settings.wants = want::counts;
+  run_settings settings = settings_with(info, want::counts, {{"counts", "panels"}});
   const auto v = panels::make_bitmap_panels({});
   for (const char* megabytes : {"3", "40"}) {
     CAPTURE(megabytes);

@@ -45,11 +45,8 @@ struct how {
 void find(const pattern& a, const how& h, const supernode_rule& rule, run_context& context,
           supernodal_pattern& found) {
   const variant_info& info = find_variant("gpu_bitmap_panels");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.options.set(info.options, "panel_width", h.width);
-  settings.options.set(info.options, "memory_budget_mb", "40");
-  settings.wants = h.wants;
+  run_settings settings =
+      settings_with(info, h.wants, {{"panel_width", h.width}, {"memory_budget_mb", "40"}});
   settings.threads = h.threads;
   settings.supernodal = true;
   const auto v = panels::make_bitmap_panels({});

@@ -20,12 +20,8 @@ using namespace gsofa::testing;
 namespace {
 
 run_settings counts_alone() {
-  const variant_info& info = find_variant("gpu_bitmap_panels");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.options.set(info.options, "memory_budget_mb", "40");
-  settings.wants = want::counts;
-  return settings;
+  return settings_with(find_variant("gpu_bitmap_panels"), want::counts,
+                       {{"memory_budget_mb", "40"}});
 }
 
 }  // namespace

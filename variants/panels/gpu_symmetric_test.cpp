@@ -21,13 +21,8 @@ using closing = panels::closing_masks;
 
 run_settings settings_of(const std::string& width) {
   const variant_info& info = find_variant("gpu_bitmap_panels");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.options.set(info.options, "panel_width", width);
-  settings.options.set(info.options, "memory_budget_mb", "40");
-  settings.options.set(info.options, "counts", "panels");
-  settings.wants = info.gives;
-  return settings;
+  return settings_with(info, info.gives,
+                       {{"panel_width", width}, {"memory_budget_mb", "40"}, {"counts", "panels"}});
 }
 
 std::vector<subject> symmetric_subjects() {

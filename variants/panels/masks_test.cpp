@@ -45,9 +45,7 @@ bool has_masks(const pattern& a, int threads, mask_pattern& m) {
   const variant_info& info = find_variant("cpu_bitmap_panels");
   const auto v = info.create();
   run_context context;
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.wants = want::pattern;
+  run_settings settings = settings_with(info, want::pattern);
   settings.threads = threads;
   settings.supernodal = true;
   v->prepare(a, settings, context);

@@ -41,10 +41,8 @@ TEST_CASE("column counts and density are those of Gaussian elimination, from mas
       for (const char* width : {"64", "5"}) {
         CAPTURE(budget);
         CAPTURE(width);
-        run_settings settings;
-        settings.options = option_set(info.options);
-        settings.options.set(info.options, "memory_budget_mb", budget);
-        settings.options.set(info.options, "panel_width", width);
+        run_settings settings = settings_with(
+            info, want::counts, {{"memory_budget_mb", budget}, {"panel_width", width}});
         run_context context;
         const auto v = info.create();
         v->prepare(a, settings, context);

@@ -146,11 +146,8 @@ namespace {
 // Whether the device returns masks; differ: the masks that are not those of the host.
 bool has_masks(const pattern& a, const char* width, index_t& differ) {
   const variant_info& info = find_variant("gpu_bitmap_panels");
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.options.set(info.options, "panel_width", width);
-  settings.options.set(info.options, "memory_budget_mb", "40");
-  settings.wants = want::pattern;
+  run_settings settings =
+      settings_with(info, want::pattern, {{"panel_width", width}, {"memory_budget_mb", "40"}});
   settings.supernodal = true;
   run_context context;
   const auto v = info.create();

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "common/preprocess.hpp"
 #include "common/variant.hpp"
@@ -61,15 +63,11 @@ supernodal_pattern expected_of(const pattern& filled, const supernode_rule& rule
 }
 
 supernodal_pattern found_by(const char* variant_name, const pattern& a, const supernode_rule& rule,
-                            const std::vector<std::pair<const char*, const char*>>& options) {
+                            const std::map<std::string, std::string>& options) {
   const variant_info& info = find_variant(variant_name);
-  run_settings settings;
-  settings.options = option_set(info.options);
-  settings.wants = want::pattern;
-  for (const auto& [name, value] : options) settings.options.set(info.options, name, value);
   run_context context;
   const auto v = info.create();
-  v->prepare(a, settings, context);
+  v->prepare(a, settings_with(info, want::pattern, options), context);
   run_timed(*v, context);
   return v->supernodal(rule);
 }

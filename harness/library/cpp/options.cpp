@@ -162,8 +162,7 @@ std::vector<const variant_info*> choose_variants(const analysis_options& options
 }
 
 run_settings settings_for(const variant_info& info, const analysis_options& options) {
-  run_settings s;
-  s.options = option_set(info.options);
+  run_settings s = settings_with(info, want::counts);
   const auto budget = std::ranges::find(info.options, "memory_budget_mb", &option_spec::name);
   if (options.memory_budget_mb > 0 && budget != info.options.end()) {
     s.options.set(info.options, budget->name, std::to_string(options.memory_budget_mb));
