@@ -93,7 +93,7 @@ EXCEPTIONS = {
 
 
 def is_test(path):
-    return path.endswith("_test.cpp") or Path(path).name in ("emulated_cases.hpp", "stage_cases.hpp")
+    return path.endswith("_test.cpp") or Path(path).name in ("emulated_cases.hpp", "stage_cases.hpp", "test_analyses.hpp")
 
 
 def layer_of(path):
