@@ -44,17 +44,18 @@ std::int64_t seed(const Index* options) {
 }
 
 /// Whether the arguments are a graph: pointers that ascend from the numbering's first number,
-/// neighbours in range, weights of 0 or more. Arrays of the other width of idx_t fail at the first
-/// number of xadj that is not zero: read as 32 bits, a zero follows it, the upper half of 64 bits;
-/// read as 64 bits, the difference to the number before it is 2^32 or more.
+/// neighbours in range, weights of 0 or more. Without vertices the arrays are not read. Arrays of
+/// the other width of idx_t fail at the first number of xadj that is not zero: read as 32 bits, a
+/// zero follows it, the upper half of 64 bits; read as 64 bits, the difference to the number before
+/// it is 2^32 or more.
 template <class Index>
 bool is_graph(const call_arguments<Index>& a) {
+  if (a.n == 0) return true;
   if (a.n < 0 || a.n >= std::numeric_limits<std::int32_t>::max() || a.xadj == nullptr) return false;
   const Index base = numbering(a.options);
   if (a.xadj[0] != base) return false;
-  // Repeated neighbours are admitted. Halves of two numbers of 32 bits that are read as one of 64
-  // bits are more than that.
-  const std::int64_t most_neighbours = 2 * std::int64_t{a.n};
+  // Repeated neighbours are admitted.
+  constexpr std::int64_t most_neighbours = std::numeric_limits<std::uint32_t>::max();
   for (Index i = 0; i < a.n; ++i) {
     if (a.xadj[i + 1] < a.xadj[i] || a.xadj[i + 1] - a.xadj[i] > most_neighbours) return false;
   }
@@ -70,11 +71,11 @@ template <class Index>
 class call_graph {
  public:
   /// is_graph() is true. Throws std::bad_alloc.
-  explicit call_graph(const call_arguments<Index>& a)
-      : n_(a.n),
-        xadj_(a.xadj, static_cast<std::size_t>(a.n) + 1),
-        adjncy_(a.adjncy, static_cast<std::size_t>(a.xadj[a.n] - a.xadj[0])) {
-    if (a.xadj[0] == 0) return;
+  explicit call_graph(const call_arguments<Index>& a) : n_(a.n) {
+    static constexpr Index no_entries = 0;
+    xadj_ = {a.n == 0 ? &no_entries : a.xadj, static_cast<std::size_t>(a.n) + 1};
+    adjncy_ = {a.adjncy, static_cast<std::size_t>(xadj_.back() - xadj_.front())};
+    if (xadj_.front() == 0) return;
     copy_ = {{xadj_.begin(), xadj_.end()}, {adjncy_.begin(), adjncy_.end()}};
     for (auto& part : copy_) {
       for (Index& v : part) --v;

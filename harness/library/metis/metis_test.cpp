@@ -2,7 +2,8 @@
 // once for each width of idx_t (GSOFA_METIS_INDEX_BITS). The suites run in processes of their own:
 // `alone` without another METIS, `next` with a METIS of this width behind the drop-in, `local` with
 // one that only a plugin sees, `other` with one of the other width, `older` with a METIS 4, `both`
-// with the drop-in of the other width in front, `ranks` without another METIS.
+// with the drop-in of the other width in front, `names` with a METIS of this width, a library that
+// uses a name of METIS for itself, and a METIS of the other width, `ranks` without another METIS.
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -207,7 +208,15 @@ TEST_CASE("an order and its inverse, numbered from 0 and from 1, with and withou
   }
   test_graph nothing;
   CHECK(nodend(nothing).status == ok);
+  idx_t n = 0;
+  CHECK(METIS_NodeND(&n, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == ok);
   CHECK(is_order(nodend({.xadj = {0, 0, 0, 0}, .adjncy = {}})));
+}
+
+TEST_CASE("neighbours may be repeated") {
+  test_graph g{.xadj = {0, 6, 12, 12}, .adjncy = std::vector<idx_t>(12, 1)};
+  std::fill_n(g.adjncy.begin() + 6, 6, 0);
+  CHECK(is_order(nodend(g)));
 }
 
 TEST_CASE("the same arguments give the same order, the seed another one") {
@@ -568,9 +577,53 @@ TEST_CASE("the drop-ins of both widths do not call each other for ever") {
   CHECK(nodend(grid(25, 25)).status == error_input);
   const environment off("GSOFA_METIS", "off");
   CHECK(nodend(grid(25, 25)).status == error_input);
-  options_array options;
-  CHECK(options.value[0] == -1);
+  std::array<idx_t, 80> options{};  // the one in front may fill 40 indices of 64 bits
+  METIS_SetDefaultOptions(options.data());
+  CHECK(options[0] == -1);
 }
+
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("names");
+
+#ifdef GSOFA_FAKE_HSL
+TEST_CASE("a name of METIS that another library defines for itself is called unchanged") {
+  if (std::string(GSOFA_NEXT_METIS) != "") {
+    REQUIRE(dlopen(GSOFA_NEXT_METIS, RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  }
+  void* const hsl = dlopen(GSOFA_FAKE_HSL, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(hsl != nullptr);
+  const auto has_metis = reinterpret_cast<bool (*)()>(dlsym(hsl, "has_metis"));
+  REQUIRE((has_metis != nullptr));
+  CHECK(!has_metis());
+  const environment off("GSOFA_METIS", "off");
+  CHECK(!has_metis());
+}
+#endif
+
+#ifdef GSOFA_OTHER_CALLER
+TEST_CASE("two METIS of different widths in a process: each caller gets its own") {
+  REQUIRE(dlopen(GSOFA_NEXT_METIS, RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  void* const plugin = dlopen(GSOFA_OTHER_CALLER, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(plugin != nullptr);
+  using other_idx = std::int64_t;
+  const auto call = reinterpret_cast<int (*)(other_idx*, other_idx*, other_idx*, other_idx*,
+                                             other_idx*, other_idx*)>(dlsym(plugin, "call_nodend"));
+  REQUIRE((call != nullptr));
+  const test_graph g = grid(25, 25);
+  std::vector<other_idx> xadj(g.xadj.begin(), g.xadj.end());
+  std::vector<other_idx> adjncy(g.adjncy.begin(), g.adjncy.end());
+  std::vector<other_idx> perm(625, untouched), iperm(625, untouched);
+  std::array<other_idx, 41> options{};
+  other_idx n = 625;
+  CHECK(call(&n, xadj.data(), adjncy.data(), options.data(), perm.data(), iperm.data()) == ok);
+  CHECK(options[39] == -1);
+  CHECK(options[40] == 0);
+  CHECK(perm.front() == 624);  // the reverse, by the METIS of the other width
+  CHECK(perm.back() == 0);
+  CHECK(is_order(nodend(g)));
+}
+#endif
 
 TEST_SUITE_END();
 

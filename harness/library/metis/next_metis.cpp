@@ -17,22 +17,25 @@ void* in_scope_of(const void* address, const char* name) {
   return found;
 }
 
-// Whether a function is that of a drop-in: this one, that of the other width, or another copy. Two
-// of them would call each other for ever.
-bool is_of_drop_in(void* function) {
-  void* const marker = in_scope_of(function, "gsofa_metis_drop_in");
-  Dl_info of_function{}, of_marker{};
-  return marker != nullptr && dladdr(function, &of_function) != 0 &&
-         dladdr(marker, &of_marker) != 0 && of_function.dli_fbase == of_marker.dli_fbase;
-}
+// A drop-in: this one, that of the other width, or another copy. Two of them would call each other
+// for ever.
+bool is_of_drop_in(void* function) { return beside(function, "gsofa_metis_drop_in") != nullptr; }
 
 }  // namespace
 
-void* next_metis::address_of(const char* name) const {
+void* beside(void* function, const char* name) {
+  void* const found = in_scope_of(function, name);
+  Dl_info of_function{}, of_found{};
+  const bool same = found != nullptr && dladdr(function, &of_function) != 0 &&
+                    dladdr(found, &of_found) != 0 && of_function.dli_fbase == of_found.dli_fbase;
+  return same ? found : nullptr;
+}
+
+void* hidden_function(const char* name, const void* caller) {
+  void* const of_caller = in_scope_of(caller, name);
+  if (of_caller != nullptr && !is_of_drop_in(of_caller)) return of_caller;
   void* const next = dlsym(RTLD_NEXT, name);
-  if (next != nullptr && !is_of_drop_in(next)) return next;
-  void* const of_caller = in_scope_of(caller_, name);
-  return of_caller == nullptr || is_of_drop_in(of_caller) ? nullptr : of_caller;
+  return next == nullptr || is_of_drop_in(next) ? nullptr : next;
 }
 
 }  // namespace gsofa::metis_abi

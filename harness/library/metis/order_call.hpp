@@ -24,45 +24,33 @@ namespace gsofa::metis_abi {
 inline constexpr int metis_ok = 1, metis_error_input = -2, metis_error_memory = -3,
                      metis_error = -4;
 
-/// A METIS that a caller would have called without this library.
-class next_metis {
- public:
-  /// `caller`: an address of the code that calls.
-  explicit next_metis(const void* caller) : caller_(caller) {}
+/// The function that a call of `name` would have reached without this library; null if there is
+/// none. Searched first in the scope of the library that called, `caller` being an address of its
+/// code, then behind this library in the order of the loader's search.
+void* hidden_function(const char* name, const void* caller);
 
-  /// The function behind this library in the order of the loader's search or, for a caller that was
-  /// loaded with a scope of its own, in that scope; null if there is none.
-  template <class Function>
-  [[nodiscard]] Function* find(const char* name) const {
-    return reinterpret_cast<Function*>(address_of(name));
-  }
+/// The function `name` of the library that defines `function`; null if that library has none.
+void* beside(void* function, const char* name);
 
- private:
-  [[nodiscard]] void* address_of(const char* name) const;
-
-  const void* caller_;
-};
-
-/// Whether the next METIS, if there is one, has indices of another width or is METIS 4, whose
-/// METIS_NodeND takes other arguments. METIS_SetDefaultOptions of METIS 5, called by `name`, fills
-/// option_count indices; METIS 4 has no such function.
+/// Whether a hidden function takes other arguments: it is of a METIS with indices of another width,
+/// of METIS 4, or of another library, which uses a name of METIS for its own purposes. The
+/// METIS_SetDefaultOptions of METIS 5 next to it, `set_defaults`, fills option_count indices.
 template <class Index>
-bool has_other_interface(const next_metis& next, const char* name, bool has_original) {
-  const auto set_defaults = next.find<int(std::int32_t*)>(name);
-  if (set_defaults == nullptr) {
-    return has_original && std::string_view(name) == "METIS_SetDefaultOptions";
-  }
+bool has_other_interface(void* hidden, const char* set_defaults) {
+  if (hidden == nullptr) return false;
+  const auto set = reinterpret_cast<int (*)(std::int32_t*)>(beside(hidden, set_defaults));
+  if (set == nullptr) return std::string_view(set_defaults) == "METIS_SetDefaultOptions";
   constexpr std::int32_t untouched = 0x5a5a5a5a;
   alignas(std::int64_t) std::array<std::int32_t, 2 * option_count> options{};
   options.fill(untouched);
-  set_defaults(options.data());
+  set(options.data());
   return (options[option_count] == untouched) != (sizeof(Index) == sizeof(std::int32_t));
 }
 
 /// One call: its graph and where the order goes.
 template <class Index>
 struct order_call {
-  const char* name;                 ///< of the function
+  const char* name;                 ///< as it was called
   const char* set_default_options;  ///< name of that METIS's METIS_SetDefaultOptions
   call_arguments<Index> arguments;
   Index* perm;
@@ -183,15 +171,14 @@ void order_graph(const order_call<Index>& c, const settings& s) {
   write_order(c, found);
 }
 
-/// The status of a call. `original` calls the next METIS with the caller's arguments, or is null.
+/// The status of a call. `hidden` is the function that it hides, or null; `original` calls it with
+/// the caller's arguments.
 template <class Index, class Original>
-int run(const order_call<Index>& c, const next_metis& next, bool has_original,
-        const Original& original) noexcept {
+int run(const order_call<Index>& c, void* hidden, const Original& original) noexcept {
   try {
     const settings s = read_settings();
-    if (s.off || has_other_interface<Index>(next, c.set_default_options, has_original) ||
-        !c.is_valid()) {
-      if (has_original) return original();
+    if (s.off || has_other_interface<Index>(hidden, c.set_default_options) || !c.is_valid()) {
+      if (hidden != nullptr) return original();
       say_once(std::string(c.name) + ": " + (s.off ? "GSOFA_METIS is off" : "no graph") +
                ", and there is no other METIS to call");
       return metis_error_input;
