@@ -268,12 +268,13 @@ class Committed(unittest.TestCase):
         self.assertEqual(len(everything["questions"]), 10)
 
     def test_refusals_are_one_line(self):
-        for arguments, mention in ((["--question", "11"], "no question 11"), (["--item", "fig"], "nothing belongs to 'fig'"),
-                                   (["--records", "/no/such"], "/no/such")):
-            err = io.StringIO()
-            with contextlib.redirect_stderr(err):
-                self.assertEqual(claims.main(arguments), 2)
-            self.assertRegex(err.getvalue(), rf"\Aclaims: error: [^\n]*{mention}[^\n]*\n\Z")
+        missing = io.StringIO()
+        with contextlib.redirect_stderr(missing):
+            code = claims.main(["--records", "/no/such"])
+        for (code, _, err), mention in ((self.call("--question", "11"), "no question 11"), (self.call("--item", "fig"), "nothing belongs to 'fig'"),
+                                        ((code, "", missing.getvalue()), "/no/such")):
+            self.assertEqual(code, 2)
+            self.assertRegex(err, rf"\Aclaims: error: [^\n]*{mention}[^\n]*\n\Z")
 
     def test_as_a_program(self):
         done = subprocess.run([sys.executable, HERE / "claims.py", "--help"], capture_output=True, text=True)
@@ -282,7 +283,8 @@ class Committed(unittest.TestCase):
             self.assertIn(text, done.stdout)
         if Path("/dev/full").exists():
             with open("/dev/full", "w") as full:
-                done = subprocess.run([sys.executable, HERE / "claims.py"], stdout=full, stderr=subprocess.PIPE, text=True)
+                few = ROOT / "experiments/records/2026-11-25_h200_proof"
+                done = subprocess.run([sys.executable, HERE / "claims.py", "--records", few], stdout=full, stderr=subprocess.PIPE, text=True)
             self.assertEqual((done.returncode, done.stderr), (4, "claims: error: standard output: cannot read or write\n"))
 
 

@@ -102,7 +102,9 @@ class ReportTest(unittest.TestCase):
             content.draw("no_such")
 
     def test_old_answers_end_it(self):
-        with mock.patch.object(claims, "is_current", lambda judge: False), tempfile.TemporaryDirectory() as folder:
+        nothing = claims.Judge({})
+        with (mock.patch.object(claims, "Judge", return_value=nothing), mock.patch.object(claims, "is_current", return_value=False),
+              tempfile.TemporaryDirectory() as folder):
             code, _, errors = self.build(Path(folder))
         self.assertEqual(code, 1)
         self.assertIn("answers.json", errors)

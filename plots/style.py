@@ -23,7 +23,7 @@ from terminal_text import printable
 # Told apart by lightness alone, darkest first.
 GREYS = ("#000000", "#595959", "#8c8c8c", "#bfbfbf")
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++")
-FORMATS = ("pdf", "png")  # tests that look at neither draw PNG alone
+FORMATS = ("pdf", "png")  # tests that look at neither draw PNG alone, or nothing
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 plt.rcParams.update(
@@ -143,11 +143,12 @@ def write_table(path, header, rows):
 def save(figure, folder, name, header, rows):
     """Writes name.pdf, name.png and name.csv (the plotted points) into folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    without_mathtext(figure)
-    # The layout is found once: by itself each file would take it twice.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    box = figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
+    if FORMATS:
+        without_mathtext(figure)
+        # The layout is found once: by itself each file would take it twice.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        box = figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
     for kind in FORMATS:
         # A fixed date keeps the PDF the same for the same records.
         figure.savefig(folder / f"{name}.{kind}", bbox_inches=box, metadata={"CreationDate": None} if kind == "pdf" else None)

@@ -287,6 +287,7 @@ class CommittedRecords(unittest.TestCase):
         section = (PLOTS.parent / "README.md").read_text().partition("\n## Does the paper hold?")[2].partition("\n## ")[0]
         self.assert_known(re.sub(r"!?\[.*?\]\(.*?\)", "", section), rows)
 
+    @mock.patch.object(style, "FORMATS", ())
     def test_the_readmes_of_the_papers_figures_are_those_of_the_records(self):
         self.assertGreater(len(records_readmes.names()), 15)
         for name in records_readmes.names():
