@@ -185,7 +185,7 @@ void move_up(std::span<const crossing_end> ends, const tree_places& places,
   }
 }
 
-// Gives each new vertex the place of its first neighbour that has one, the root if it has none.
+// Gives each new vertex the least place of its neighbours that have one, the root if none has.
 void place_new(const pattern_view& s, std::span<const index_t> changed, index_t root,
                std::span<index_t> place, std::vector<index_t>& moved) {
   const auto place_next = [&](index_t v) {
