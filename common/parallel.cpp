@@ -249,15 +249,20 @@ thread_team::~thread_team() {
   for (const auto& w : workers_) w->wake();
 }
 
-void thread_team::start(std::size_t threads) {
+std::size_t thread_team::start(std::size_t threads) {
   const int processors = CPU_COUNT(&shared_->processors);
   if (std::cmp_less_equal(processors, threads)) {
     shared_->crowded.store(true, std::memory_order_relaxed);
   }
   workers_.reserve(threads);
-  while (workers_.size() < threads) {
-    workers_.push_back(std::make_unique<worker>(*shared_, static_cast<int>(workers_.size()) + 1));
+  try {
+    while (workers_.size() < threads) {
+      workers_.push_back(std::make_unique<worker>(*shared_, static_cast<int>(workers_.size()) + 1));
+    }
+  } catch (const std::system_error&) {
+    // The system refuses more threads.
   }
+  return std::min(threads, workers_.size());
 }
 
 void thread_team::call(int threads, who which, void (*body)(void*, int), void* what) {
@@ -328,12 +333,12 @@ kept_threads* kept_threads::of_this_thread() {
   return detail::living.of_this_thread();
 }
 
-void kept_threads::start(std::size_t count) {
+std::size_t kept_threads::start(std::size_t count) {
   if (team_ != nullptr && !team_->is_of_this_process()) {
     detail::thread_team::give_back(std::move(team_));
   }
   if (team_ == nullptr) team_ = detail::thread_team::take();
-  team_->start(count);
+  return team_->start(count);
 }
 
 }  // namespace gsofa

@@ -120,9 +120,9 @@ class thread_team {
   /// Ends its threads; in a process forked since the team was made, it leaves them alone.
   ~thread_team();
 
-  /// Starts threads until the team has at least `threads`. Throws std::system_error,
-  /// std::bad_alloc.
-  void start(std::size_t threads);
+  /// Starts threads until the team has at least `threads`, or the system refuses one. Returns how
+  /// many of these the team has. Throws std::bad_alloc.
+  std::size_t start(std::size_t threads);
   /// Calls body(what, thread), which throws nothing, on the caller as thread 0 and on threads 1 to
   /// threads - 1, which have started, or on those that are ready, and waits for them.
   void call(int threads, who which, void (*body)(void*, int), void* what);
@@ -160,15 +160,17 @@ class kept_threads {
   kept_threads& operator=(const kept_threads&) = delete;
   ~kept_threads();
 
-  /// Calls body(thread), which throws nothing, on threads 0, the caller, to threads - 1, or on
-  /// those that are ready. False if none are kept, or if they are at work: body(0) may come here
-  /// again. Throws std::system_error, std::bad_alloc.
-  template <class Body>
-  static bool run(int threads, detail::who which, Body& body) {
+  /// Calls prepare(number of threads), the caller's among them, which are fewer than `threads` if
+  /// the system refuses some, and then body(thread), which throws nothing, on thread 0, the caller,
+  /// and all others, or on those that are ready. False if none are kept, or if they are at work:
+  /// body(0) may come here again. Throws std::bad_alloc, and what prepare() throws.
+  template <class Prepare, class Body>
+  static bool run(int threads, detail::who which, const Prepare& prepare, Body& body) {
     kept_threads* const kept = of_this_thread();
     if (kept == nullptr || kept->busy_) return false;
     if (std::cmp_greater(threads, detail::thread_team::most_threads)) return false;
-    kept->start(static_cast<std::size_t>(threads) - 1);
+    threads = 1 + static_cast<int>(kept->start(static_cast<std::size_t>(threads) - 1));
+    prepare(threads);
     kept->busy_ = true;
     kept->team_->call(
         threads, which, [](void* what, int thread) { (*static_cast<Body*>(what))(thread); }, &body);
@@ -180,7 +182,7 @@ class kept_threads {
   friend struct detail::living_runs;
 
   static kept_threads* of_this_thread();
-  void start(std::size_t count);
+  std::size_t start(std::size_t count);
 
   bool listed_ = false;
   bool busy_ = false;
@@ -198,14 +200,10 @@ inline unavailable_error lost_threads() {
       "parent only");
 }
 
-inline error refused_threads(int threads, const std::system_error& e) {
-  return {exit_code::run_failed,
-          "cannot start " + std::to_string(threads) + " threads: " + e.what()};
-}
-
-template <class Body>
-void run_threads(int threads, who which, Body&& body) {
+template <class Prepare, class Body>
+void run_threads(int threads, who which, const Prepare& prepare, Body&& body) {
   if (threads <= 1) {
+    prepare(1);
     body(0);
     return;
   }
@@ -213,26 +211,24 @@ void run_threads(int threads, who which, Body&& body) {
   std::atomic<int> start{closed};
   detail::first_exception failure;
   auto guarded = [&](int t) { failure.guard([&] { body(t); }); };
-  bool done = false;
-  try {
-    done = kept_threads::run(threads, which, guarded);
-  } catch (const std::system_error& e) {
-    throw detail::refused_threads(threads, e);
-  }
-  if (!done) {
+  if (!kept_threads::run(threads, which, prepare, guarded)) {
     std::vector<std::jthread> pool;
+    const auto start_all = [&] {
+      try {
+        for (int t = 1; t < threads; ++t) {
+          pool.emplace_back([&, t] {
+            start.wait(closed);
+            if (start.load() == open) guarded(t);
+          });
+        }
+      } catch (const std::system_error&) {
+        // The system refuses more threads.
+      }
+    };
     try {
       pool.reserve(static_cast<std::size_t>(threads) - 1);
-      for (int t = 1; t < threads; ++t) {
-        pool.emplace_back([&, t] {
-          start.wait(closed);
-          if (start.load() == open) guarded(t);
-        });
-      }
-    } catch (const std::system_error& e) {
-      start.store(cancelled);
-      start.notify_all();
-      throw detail::refused_threads(threads, e);
+      start_all();
+      prepare(1 + static_cast<int>(pool.size()));
     } catch (...) {
       start.store(cancelled);
       start.notify_all();
@@ -258,14 +254,29 @@ void run_threads(int threads, who which, Body&& body) {
 /// forks and returns in the child, it throws unavailable_error there.
 template <class Body>
 void on_threads(int threads, Body&& body) {
-  detail::run_threads(threads, detail::who::all, body);
+  const auto prepare = [&](int started) {
+    if (started < threads) {
+      throw error(exit_code::run_failed,
+                  "cannot start " + std::to_string(threads) + " threads: the system allows fewer");
+    }
+  };
+  detail::run_threads(threads, detail::who::all, prepare, body);
+}
+
+/// The same on fewer threads if the system refuses some, down to the caller's own. prepare(number
+/// of threads) is called before body() is on any of them.
+template <class Prepare, class Body>
+void on_started_threads(int threads, const Prepare& prepare, Body&& body) {
+  detail::run_threads(threads, detail::who::all, prepare, body);
 }
 
 /// The same on thread 0, the caller, and on those of threads 1 .. threads - 1 that begin before
-/// body(0) has returned. The threads that take part must do all work, however few they are.
+/// body(0) has returned. The threads that take part must do all work, however few they are; the
+/// system may refuse all but the caller's.
 template <class Body>
 void on_ready_threads(int threads, Body&& body) {
-  detail::run_threads(threads, detail::who::ready, body);
+  detail::run_threads(
+      threads, detail::who::ready, [](int) {}, body);
 }
 
 /// Levels: work(thread) on `threads` host threads, then, once all have returned, next_level() on

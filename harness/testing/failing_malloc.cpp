@@ -1,8 +1,12 @@
 // Test aid, preloaded or linked: malloc and the like, of which chosen calls fail as if memory had
-// run out. GSOFA_FAIL_ALLOCATION=K makes the K-th allocation of the process fail (from 1), K+ the
-// K-th and all later ones; programs may choose themselves by the functions of failing_malloc.hpp.
+// run out, and threads that the system refuses. GSOFA_FAIL_ALLOCATION=K makes the K-th allocation
+// of the process fail (from 1), K+ the K-th and all later ones; programs may choose themselves by
+// the functions of failing_malloc.hpp.
 
 #include "harness/testing/failing_malloc.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cerrno>
@@ -21,6 +25,7 @@ void __libc_free(void*);                          // NOLINT
 
 namespace {
 
+constinit std::atomic<long> allowed_threads{std::numeric_limits<long>::max()};
 constinit std::atomic<long> made{0}, live{0}, first_failing{0}, last_failing{0}, largest{0};
 
 void* counted(void* block) {
@@ -64,6 +69,16 @@ void fail_allocations(long first, long last) {
 long live_allocations() { return live; }
 long allocations_made() { return made; }
 long largest_allocation() { return largest; }
+void allow_threads(long count) { allowed_threads = count; }
+
+int pthread_create(pthread_t* out, const pthread_attr_t* how, void* (*body)(void*), void* what) {
+  using function = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  if (allowed_threads.fetch_sub(1) <= 0) {
+    allowed_threads = 0;
+    return EAGAIN;
+  }
+  return reinterpret_cast<function*>(dlsym(RTLD_NEXT, "pthread_create"))(out, how, body, what);
+}
 
 void* malloc(std::size_t bytes) { return fails(bytes) ? nullptr : counted(__libc_malloc(bytes)); }
 void* calloc(std::size_t count, std::size_t bytes) {

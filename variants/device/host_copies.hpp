@@ -187,7 +187,7 @@ class host_copies {
   void run(std::size_t bytes, Produce&& produce) {
     const int threads = useful_threads(threads_, bytes / piece_bytes);
     at_once_ = bytes < piece_bytes;
-    on_threads(threads, [&](int thread) {
+    on_ready_threads(threads, [&](int thread) {
       if (thread == 0) {
         try {
           produce();

@@ -40,7 +40,7 @@ std::vector<index_t> t3_post_pass(std::span<const index_t> u_counts, index_t chu
     while (s < n && may_join(s)) ++s;
     first[static_cast<std::size_t>(t)] = s;
   }
-  on_threads(teams, [&](int t) {
+  parallel_parts(teams, [&](int t) {
     const auto k = static_cast<std::size_t>(t);
     walk(first[k], first[k + 1], starts[k]);
   });

@@ -112,6 +112,27 @@ void sweep(const csr_pattern& a, const analysis_options& options) {
 
 constexpr const char* variant = "cpu_bitmap_panels";
 
+TEST_CASE("where the system refuses threads, those that started do the work") {
+  const csr_pattern a = grid(150);
+  for (const order_method order : {order_method::nested_dissection, order_method::natural}) {
+    analysis_options options{
+        .variant = variant, .threads = 1, .order = order, .factors = true, .supernodes = true};
+    const analysis expected = analyze(a.view(), options);
+    options.threads = 16;
+    for (const bool progress : {false, true}) {
+      if (progress) options.progress = [](const analysis_progress&) { return true; };
+      for (const long count : {0, 1, 3, 40}) {
+        CAPTURE(count);
+        allow_threads(count);
+        const outcome found = analyze_again(a, options, expected);
+        allow_threads(std::numeric_limits<long>::max());
+        CAPTURE(found.text);
+        CHECK(found.kind == outcome::same);
+      }
+    }
+  }
+}
+
 TEST_CASE("a failed allocation is the error out_of_memory, leaks nothing and prints nothing") {
   const csr_pattern a = grid(12);
   for (const order_method order : {order_method::automatic, order_method::amd, order_method::amf,

@@ -72,18 +72,24 @@ void supervise(const analysis_options& options, const std::function<void(supervi
   std::mutex mutex;
   std::condition_variable ended;
   bool done = false;
-  try {
-    std::jthread worker([&, device = thread_device()] {
-      try {
-        use_thread_device(device);
-        work(s);
-      } catch (...) {
-        of_work = std::current_exception();
-      }
-      const std::scoped_lock lock(mutex);
-      done = true;
-      ended.notify_one();
-    });
+  const auto work_on = [&](int device) {
+    try {
+      use_thread_device(device);
+      work(s);
+    } catch (...) {
+      of_work = std::current_exception();
+    }
+    const std::scoped_lock lock(mutex);
+    done = true;
+    ended.notify_one();
+  };
+  {
+    std::jthread worker;
+    try {
+      worker = std::jthread([&, device = thread_device()] { work_on(device); });
+    } catch (const std::system_error&) {
+      work_on(thread_device());  // the system refuses a thread: no progress, but a result
+    }
     const auto interval = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
         std::chrono::duration<double>(options.progress_seconds));
     std::unique_lock lock(mutex);
@@ -96,8 +102,6 @@ void supervise(const analysis_options& options, const std::function<void(supervi
       }
       lock.lock();
     }
-  } catch (const std::system_error& e) {
-    throw error(exit_code::run_failed, std::string("cannot start a thread: ") + e.what());
   }
   if (!of_callback) {
     try {

@@ -419,6 +419,18 @@ TEST_CASE("the names of Fortran and of the METIS inside CHOLMOD") {
 }
 
 #ifdef GSOFA_FAILING_MALLOC
+TEST_CASE("where the system refuses threads the order is the same") {
+  const test_graph g = grid(300, 200);
+  const answer expected = nodend(g);
+  const environment threads("GSOFA_THREADS", "8");
+  for (const long count : {0, 2, 20}) {
+    allow_threads(count);
+    const answer found = nodend(g);
+    allow_threads(std::numeric_limits<long>::max());
+    CHECK(found == expected);
+  }
+}
+
 TEST_CASE("where memory is short nothing is written") {
   enum : int { right = 10, refused = 20, never_failed = 30, wrong = 40 };
   const test_graph g = grid(12, 11);

@@ -22,12 +22,13 @@ class team {
   team() = default;
   [[nodiscard]] int size() const { return size_; }
 
-  /// Calls body(team) on the calling thread while threads - 1 others wait for its loops.
+  /// Calls body(team) on the calling thread while at most threads - 1 others wait for its loops.
   template <class Body>
   static void run(int threads, Body&& body) {
     team crew;
-    crew.size_ = std::max(1, threads);
-    on_threads(crew.size_, [&](int t) { crew.join(t, [&] { body(crew); }); });
+    on_started_threads(
+        threads, [&](int started) { crew.size_ = started; },
+        [&](int t) { crew.join(t, [&] { body(crew); }); });
   }
 
   /// Calls body(team, part) for two teams at the same time: part 0 has the first `threads` threads
