@@ -18,8 +18,18 @@ import records  # noqa: E402
 import rules  # noqa: E402
 
 DRAWS = 1 + rules.REPLICATES  # the number itself, then what it would be, had hosts, matrices and runs been drawn again
+
+
+def median(values, axis):
+    """numpy.nanmedian, which takes long for a few values along an axis of many."""
+    values = numpy.sort(values, axis=axis)  # NaN last
+    count = numpy.sum(~numpy.isnan(values), axis=axis, keepdims=True)
+    low, high = (numpy.take_along_axis(values, k, axis) for k in (numpy.maximum(count - 1, 0) // 2, count // 2))
+    return numpy.squeeze((low + high) / 2, axis=axis)
+
+
 COMBINE = {
-    "mean": numpy.nanmean, "median": numpy.nanmedian,
+    "mean": numpy.nanmean, "median": median,
     **dict.fromkeys(("share", "all"), lambda values, axis: numpy.nanmean(numpy.where(numpy.isnan(values), values, values > 1), axis=axis)),
     "geometric mean": lambda values, axis: numpy.exp(numpy.nanmean(numpy.log(values), axis=axis)),
 }
@@ -98,12 +108,15 @@ class Case:
 
 def median_case(samples, name):
     """Lower median of the samples, with replicates drawn with replacement."""
+    if len(set(samples)) == 1:
+        values = numpy.full(DRAWS, float(samples[0]))
+        return Case(values, values, 0, len(samples) == 1)
     samples = numpy.sort(numpy.array(samples, dtype=float))
     draw = numpy.random.default_rng(zlib.crc32(name.encode()))
     drawn = numpy.sort(draw.integers(len(samples), size=(rules.REPLICATES, len(samples))), axis=1)[:, (len(samples) - 1) // 2]
     values = numpy.append(statistics.median_low(samples), samples[drawn])
-    q1, q3 = numpy.percentile(samples, (25, 75))
-    return Case(values, values, (q3 - q1) / abs(values[0]) if values[0] else 0, len(samples) == 1)
+    q1, _, q3 = statistics.quantiles(samples, method="inclusive")
+    return Case(values, values, (q3 - q1) / abs(values[0]) if values[0] else 0)
 
 
 def variants_of(side):
@@ -128,6 +141,7 @@ class Measured:
 
     def __init__(self, sources):
         self.runs, self.profiles, self.simulated = records.read(sources)
+        self.known = {}  # cases() of (side, quantity): several statements have the same sides
         self.kinds, self.large = {}, set()  # of matrices; large: those with rules.LARGE_ORDER rows or more
         self.by_variant = collections.defaultdict(list)
         for r in self.runs:
@@ -151,6 +165,12 @@ class Measured:
                 self.kinds.setdefault(matrix, kind_of({"name": s["matrix"], "stand_in": s.get("stand_in", True)}))
                 found[SIMULATOR, matrix, "", s.get("ordering_digest", "")] = [s["makespan_s"]]
         return found
+
+    def cases_once(self, side, quantity):
+        """The same as cases(), found once for all statements."""
+        if (name := f"{side} {quantity}") not in self.known:
+            self.known[name] = self.cases(side, quantity)
+        return self.known[name]
 
     def cases(self, side, quantity):
         """{(host, matrix, commit, digest): Case} of one side of a statement. Refused if its runs differ in a setting that the
@@ -198,10 +218,10 @@ class Measured:
 
     def values(self, statement):
         """{(host, matrix): Case}: of each host the last commit and order of a matrix that has both sides."""
-        over = self.cases(statement["over"], statement["quantity"])
+        over = self.cases_once(statement["over"], statement["quantity"])
         if "under" not in statement:
             return {key[:2]: case for key, case in over.items()}
-        under, out = self.cases(statement["under"], statement["quantity"]), {}
+        under, out = self.cases_once(statement["under"], statement["quantity"]), {}
         for key in (key for key in over if key in under):
             a, b = over[key], under[key]
             with numpy.errstate(all="ignore"):
@@ -251,10 +271,10 @@ def replicates(values, aggregate, drawn):
         warnings.simplefilter("ignore", RuntimeWarning)  # a matrix that no drawn host measured keeps the median of its hosts
         rows = numpy.arange(rules.REPLICATES)[:, None]
         of_hosts = numpy.moveaxis(values[..., 1:], 2, 0)[rows, drawn[0]]
-        of_drawn = numpy.nanmedian(of_hosts, axis=1)
-        of_drawn = numpy.where(numpy.isnan(of_drawn), numpy.nanmedian(values[..., 1:], axis=0).T, of_drawn)
+        of_drawn = median(of_hosts, axis=1)
+        of_drawn = numpy.where(numpy.isnan(of_drawn), median(values[..., 1:], axis=0).T, of_drawn)
         of_matrices = of_drawn[rows, drawn[1]]
-        return float(aggregate(numpy.nanmedian(values[..., 0], axis=0), axis=0)), aggregate(of_matrices, axis=1)
+        return float(aggregate(median(values[..., 0], axis=0), axis=0)), aggregate(of_matrices, axis=1)
 
 
 def percentile(values, share):

@@ -22,6 +22,7 @@ except ImportError as e:
 
 import claims
 import pages
+import style
 
 
 class ReportTest(unittest.TestCase):
@@ -30,7 +31,9 @@ class ReportTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.out = Path(folder.name)
-        cls.code, cls.said, cls.errors = cls.build(cls.out)
+        # Files are as many and as complete with fewer pixels.
+        with style.plt.rc_context({"savefig.dpi": 60}):
+            cls.code, cls.said, cls.errors = cls.build(cls.out)
         cls.source = (HERE / "report.md").read_text()
 
     @staticmethod

@@ -23,6 +23,7 @@ import records_example as example
 import stale
 
 results.style.FORMATS = ("png",)
+results.style.plt.rcParams["savefig.dpi"] = 60  # of figures that nobody sees
 
 FRONTIER = {"variant": "gpu_maxid", "counting": True, "samples_s": [], "options": {"concurrent_sources": 1024},
             "series": {"frontier_size": [0, 1, 2.5, 4]}}

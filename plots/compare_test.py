@@ -23,6 +23,7 @@ except ImportError as e:
 import records_example as example
 
 style.FORMATS = ("png",)
+style.plt.rcParams["savefig.dpi"] = 60  # of figures that nobody sees
 
 
 def run(variant, samples, matrix="bcsstk18", **changes):

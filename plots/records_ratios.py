@@ -38,9 +38,10 @@ class Case:
         return (self.variant,) if isinstance(self.variant, str) else self.variant
 
     def takes(self, run):
+        if run["variant"] not in self.variants() or run["counting"] != self.counting:
+            return False
         mine = records.settings(run)
-        return (run["variant"] in self.variants() and run["counting"] == self.counting and
-                all(records.as_text(mine.get(k)) == records.as_text(v) for k, v in self.settings))
+        return all(records.as_text(mine.get(k)) == records.as_text(v) for k, v in self.settings)
 
     def numbers(self, runs):
         """Samples of the runs."""
@@ -115,6 +116,8 @@ def over(a, b):
 
 def interval(values):
     """(low, high) of 95 % of the replicates; None if they are all alike."""
+    if numpy.all(values[1:] == values[1]):
+        return None
     low, high = numpy.percentile(values[1:], (2.5, 97.5))
     return (float(low), float(high)) if low < high else None
 

@@ -111,7 +111,7 @@ class Literal(ticker.Formatter):
 
 def without_mathtext(figure):
     """Gives ticks that would need mathtext plain text."""
-    for axes in figure.findobj(matplotlib.axes.Axes):
+    for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             for get, put in ((axis.get_major_formatter, axis.set_major_formatter),
                              (axis.get_minor_formatter, axis.set_minor_formatter)):
@@ -146,7 +146,7 @@ def save(figure, folder, name, header, rows):
     if FORMATS:
         without_mathtext(figure)
         # The layout is found once: by itself each file would take it twice.
-        figure.draw_without_rendering()
+        figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")
         box = figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
     for kind in FORMATS:

@@ -261,6 +261,12 @@ def sources_of(variant):
                    if f.suffix in stale.SOURCE and not f.stem.endswith("_test"))
 
 
+@functools.cache
+def has_option(variant, name):
+    """True if the sources of a variant name the option."""
+    return f'"{name}"' in sources_of(variant)
+
+
 def argument_of(matrix):
     """(what follows --matrix, what the reader needs first)."""
     name = matrix["name"]
@@ -303,7 +309,7 @@ def command(run):
     for key, value in sorted(run["options"].items()):
         words += ["--set", f"{key}={records.as_text(value)}"]
     words += ["--threads", str(run["threads"]), "--chunk-size", str(run["chunk_size"])]
-    gone = [key for key in sorted(run["options"]) if f'"{key}"' not in sources_of(run["variant"])]
+    gone = [key for key in sorted(run["options"]) if not has_option(run["variant"], key)]
     if gone:
         notes.append(f"of commit {run['git']['sha'][:7]}, to be checked out first: there is no option {', '.join(gone)} "
                      "any more")

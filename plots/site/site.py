@@ -143,12 +143,17 @@ class Site:
                 "keys": [(k, variant, machines.part_of(self.standings[variant][0].cases[0].last).text) for k, variant in enumerate(FIGURE)]}
 
     @functools.cached_property
-    def parts(self):
-        """{matrix: data.by_part() of its main cases}."""
+    def cases_of(self):
+        """{matrix: its cases}."""
         by_matrix = {}
         for c in self.cases:
             by_matrix.setdefault(c.matrix, []).append(c)
-        return {name: data.by_part(data.main_cases(of)) for name, of in by_matrix.items()}
+        return by_matrix
+
+    @functools.cached_property
+    def parts(self):
+        """{matrix: data.by_part() of its main cases}."""
+        return {name: data.by_part(data.main_cases(of)) for name, of in self.cases_of.items()}
 
     def matrix_rows(self):
         """A row for each matrix, with its fastest case."""
@@ -213,7 +218,7 @@ class Site:
 
     def matrix_page(self, name):
         runs, orders, parts = self.by_matrix.get(name, []), self.orders.get(name, {}), self.parts.get(name, {})
-        mine = [c for c in self.cases if c.matrix == name]
+        mine = self.cases_of.get(name, [])
         used = {id(r) for c in mine for r in c.runs}
         rest = [r for r in runs if id(r) not in used]
         file = data.bundled_file(name)

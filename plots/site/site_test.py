@@ -279,6 +279,25 @@ def site(*args):
     return subprocess.run([sys.executable, str(HERE / "site.py"), *args], capture_output=True, text=True)
 
 
+def program():
+    """site.py as a module; a module of Python has the name `site`."""
+    spec = importlib.util.spec_from_file_location("gsofa_site", HERE / "site.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextlib.contextmanager
+def handlers_kept():
+    """Signals do afterwards what they did before."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
 class Program(unittest.TestCase):
     def test_a_folder_with_other_files_is_left_alone(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -290,9 +309,7 @@ class Program(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
 
     def test_a_signal_leaves_the_old_site_and_nothing_else(self):
-        spec = importlib.util.spec_from_file_location("gsofa_site", HERE / "site.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = program()
 
         class Ended:
             def write(self, out, figures):
@@ -303,24 +320,19 @@ class Program(unittest.TestCase):
             def write(self, out, figures):
                 (out / "index.html").write_text("new")
                 (out / module.MARK).write_text("x")
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, handlers_kept():
             out = Path(folder) / "site"
             out.mkdir()
             (out / module.MARK).write_text("x")
             (out / "index.html").write_text("old")
-            try:
-                with mock.patch.object(sys, "argv", ["site.py", "--out", str(out)]):
-                    with mock.patch.object(module, "Site", Ended), self.assertRaises(SystemExit) as ended:
-                        module.main()
-                    self.assertEqual((ended.exception.code, os.listdir(folder)), (128 + signal.SIGTERM, ["site"]))
-                    self.assertEqual((out / "index.html").read_text(), "old")
-                    with mock.patch.object(module, "Site", Whole), contextlib.redirect_stdout(io.StringIO()):
-                        self.assertEqual(module.main(), 0)
-                self.assertEqual(((out / "index.html").read_text(), os.listdir(folder)), ("new", ["site"]))
-            finally:
-                for number, handler in handlers.items():
-                    signal.signal(number, handler)
+            with mock.patch.object(sys, "argv", ["site.py", "--out", str(out)]):
+                with mock.patch.object(module, "Site", Ended), self.assertRaises(SystemExit) as ended:
+                    module.main()
+                self.assertEqual((ended.exception.code, os.listdir(folder)), (128 + signal.SIGTERM, ["site"]))
+                self.assertEqual((out / "index.html").read_text(), "old")
+                with mock.patch.object(module, "Site", Whole), contextlib.redirect_stdout(io.StringIO()):
+                    self.assertEqual(module.main(), 0)
+            self.assertEqual(((out / "index.html").read_text(), os.listdir(folder)), ("new", ["site"]))
 
     def test_an_unknown_figure_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -340,11 +352,14 @@ class Built(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.out = Path(folder.name) / "site"
         cls.out.mkdir()
-        # The test of the report draws all.
-        done = site("--out", str(cls.out), "--figures", ",".join(cls.FIGURES))
-        if done.returncode:
-            raise AssertionError(done.stderr)
-        cls.said = done.stderr
+        # The test of the report draws all. In this process, which reads the records once.
+        command, err = ["site.py", "--out", str(cls.out), "--figures", ",".join(cls.FIGURES)], io.StringIO()
+        with (mock.patch.object(sys, "argv", command), mock.patch.object(style, "FORMATS", ("png",)), handlers_kept(),
+              contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err)):
+            code = program().main()
+        cls.said = err.getvalue()
+        if code:
+            raise AssertionError(cls.said)
         cls.cases = data.cases_of(records.read(data.counted_files())[0])
 
     def page(self, name):
