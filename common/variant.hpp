@@ -201,8 +201,8 @@ struct variant_info {
   std::function<std::unique_ptr<variant>()> create;
 };
 
-/// The settings of a run for these results: the defaults of the variant but for the options given,
-/// as values by name. Throws input_error like option_set::set.
+/// Settings of a run that shall give `wants`: the given options, values by name, and the variant's
+/// defaults for all others. Throws input_error like option_set::set.
 run_settings settings_with(const variant_info& info, want_set wants,
                            const std::map<std::string, std::string>& options = {});
 

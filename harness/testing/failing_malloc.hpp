@@ -9,6 +9,6 @@ long live_allocations();
 /// Allocations since fail_allocations(), failed ones among them, and bytes of the largest.
 long allocations_made();
 long largest_allocation();
-/// From now on only so many threads start; the system refuses further ones.
+/// Lets `count` more threads start. The system refuses every later one.
 void allow_threads(long count);
 }

@@ -17,8 +17,8 @@ void* in_scope_of(const void* address, const char* name) {
   return found;
 }
 
-// A drop-in: this one, that of the other width, or another copy. Two of them would call each other
-// for ever.
+// Whether a function belongs to a drop-in: to this one, that of the other width, or another copy.
+// Two drop-ins would call each other for ever.
 bool is_of_drop_in(void* function) { return beside(function, "gsofa_metis_drop_in") != nullptr; }
 
 }  // namespace
