@@ -161,7 +161,7 @@ dissection dissect(patterns::device_pattern graph, const dissection_settings& se
     device_array<index_t> order(budget, "order", n);
     find_tree(root, search, budget, time, order.data(), tree, leaves);
     time.mark("leaves");
-    order_leaves(root, leaves, order.data(), budget);
+    order_leaves(root, leaves, order.data(), budget, search.stop);
     time.mark("download");
     copy_to_host(position.data(), order.data(), n);
   }

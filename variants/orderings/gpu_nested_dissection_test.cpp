@@ -3,11 +3,13 @@
 // Nested dissection on the emulated device finds the order that the host finds.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "common/generators.hpp"
 #include "common/ordering.hpp"
+#include "common/random.hpp"
 
 using namespace gsofa;
 
@@ -102,6 +104,24 @@ TEST_CASE("the device's nested dissection of graphs of extreme shapes is the hos
     check_equal(a, ":room=2", -1);
     check_equal(a, ":leaf_order=1,replicas=2,room=1", 3);
   }
+}
+
+TEST_CASE("a graph that hardly coarsens is not split, on the device neither") {
+  // Leaves of few hubs at random: no pairs to match, and no small separator.
+  std::vector<std::pair<index_t, index_t>> edges;
+  for (index_t v = 100; v < 2500; ++v) {
+    for (std::uint64_t k = 0; k < 4; ++k) {
+      edges.emplace_back(v, static_cast<index_t>(keyed_random(k, at(v), 0) % 100));
+    }
+  }
+  std::ranges::sort(edges);
+  edges.erase(std::ranges::unique(edges).begin(), edges.end());
+  const pattern a = graph_of(2500, edges);
+  check_equal(a, ":reduce=0", -1);
+  const ordering order = compute_order(a, "cpu_nested_dissection:reduce=0", -1);
+  CHECK(order.separators.parent == std::vector<index_t>{-1});
+  // Leaves go first.
+  CHECK(std::all_of(order.order.end() - 90, order.order.end(), [](index_t v) { return v < 100; }));
 }
 
 TEST_CASE("where the arrays of the reduction do not fit, the host reduces") {

@@ -39,9 +39,11 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "common/error.hpp"
+#include "variants/orderings/leaves_of_hubs.hpp"
 
 namespace gsofa::orders {
 
@@ -110,11 +112,13 @@ index_t bucket_of_fill(std::int64_t fill, index_t weight) {
 
 class quotient_graph {
  public:
-  quotient_graph(const weighted_rows& rows, const minimum_degree_settings& settings);
+  /// Rows of more than `longest` entries come last.
+  quotient_graph(const weighted_rows& rows, const minimum_degree_settings& settings,
+                 offset_t longest);
   std::vector<index_t> order();
 
  private:
-  void load(const weighted_rows& rows);
+  void load(const weighted_rows& rows, offset_t longest);
   void make_room(index_t pivot);
   void form_element(index_t pivot);
   void measure_elements();
@@ -156,7 +160,8 @@ class quotient_graph {
   index_t pivot_weight_ = 0;
 };
 
-quotient_graph::quotient_graph(const weighted_rows& rows, const minimum_degree_settings& settings)
+quotient_graph::quotient_graph(const weighted_rows& rows, const minimum_degree_settings& settings,
+                               offset_t longest)
     : n_(static_cast<index_t>(rows.begin.size()) - 1),
       score_(settings.score),
       stop_(settings.stop),
@@ -174,19 +179,18 @@ quotient_graph::quotient_graph(const weighted_rows& rows, const minimum_degree_s
       hash_next_(at(n_)),
       hash_(at(n_)),
       queue_(n_, 0) {
-  load(rows);
+  load(rows, longest);
 }
 
 // Copies the rows, sets dense rows aside and computes the first scores.
-void quotient_graph::load(const weighted_rows& rows) {
+void quotient_graph::load(const weighted_rows& rows, offset_t longest) {
   const offset_t entries = rows.begin.back();
   if (!rows.weight.empty()) std::ranges::copy(rows.weight, weight_.begin());
   left_ = narrow<index_t>(std::accumulate(weight_.begin(), weight_.end(), offset_t{0}),
                           "sum of the vertex weights");
   queue_ = score_queue(n_, score_ == pivot_score::fill ? fill_buckets : offset_t{left_} + 1);
-  const auto dense = std::max<offset_t>(16, static_cast<offset_t>(10 * std::sqrt(n_)));
   for (index_t v = 0; v < n_; ++v) {
-    if (in_halo(v) || rows.begin[at(v) + 1] - rows.begin[at(v)] <= dense) continue;
+    if (in_halo(v) || rows.begin[at(v) + 1] - rows.begin[at(v)] <= longest) continue;
     dense_.push_back(v);
     left_ -= weight_[at(v)];
     weight_[at(v)] = 0;
@@ -479,6 +483,30 @@ std::vector<index_t> quotient_graph::postorder() const {
   return order;
 }
 
+// Leaves, the core, long rows.
+std::vector<index_t> order_with_core(const hub_core& core,
+                                     const minimum_degree_settings& settings) {
+  std::vector<index_t> order = core.leaves;
+  std::vector<index_t> bounds(core.vertices.size(), no_vertex);
+  minimum_degree_settings own = settings;
+  if (settings.degree_bounds != nullptr) own.degree_bounds = &bounds;
+  if (!core.vertices.empty()) {
+    const auto any = static_cast<offset_t>(core.adj.size());  // long rows are not in the core
+    for (const index_t i : quotient_graph(core.rows(), own, any).order()) {
+      order.push_back(core.vertices[at(i)]);
+    }
+  }
+  order.insert(order.end(), core.long_rows.begin(), core.long_rows.end());
+  if (settings.degree_bounds != nullptr) {
+    std::vector<index_t>& to = *settings.degree_bounds;
+    for (std::size_t i = 0; i < core.leaves.size(); ++i) {
+      to[at(core.leaves[i])] = core.leaf_degrees[i];
+    }
+    for (std::size_t i = 0; i < bounds.size(); ++i) to[at(core.vertices[i])] = bounds[i];
+  }
+  return order;
+}
+
 }  // namespace
 
 std::vector<index_t> minimum_degree(const weighted_rows& rows,
@@ -487,7 +515,10 @@ std::vector<index_t> minimum_degree(const weighted_rows& rows,
     settings.degree_bounds->assign(rows.begin.empty() ? 0 : rows.begin.size() - 1, no_vertex);
   }
   if (rows.begin.size() < 2) return {};
-  return quotient_graph(rows, settings).order();
+  const auto n = static_cast<double>(rows.begin.size() - 1);
+  const auto longest = std::max<offset_t>(16, static_cast<offset_t>(10 * std::sqrt(n)));
+  const std::optional<hub_core> core = eliminate_leaves_of_hubs(rows, longest);
+  return core ? order_with_core(*core, settings) : quotient_graph(rows, settings, longest).order();
 }
 
 }  // namespace gsofa::orders

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "variants/orderings/leaves_of_hubs.hpp"
 
 using namespace gsofa;
 using namespace gsofa::orders;
@@ -86,14 +88,34 @@ neighbour_sets grid(index_t side) {
   return g;
 }
 
-std::vector<index_t> order_of(const neighbour_sets& g, minimum_degree_settings settings = {}) {
+// Leaves that each touch `degree` of the hubs, which have the last numbers.
+neighbour_sets cover(index_t leaves, index_t hubs, index_t degree, std::mt19937& random) {
+  neighbour_sets g = empty(leaves + hubs);
+  std::uniform_int_distribution<index_t> hub(leaves, leaves + hubs - 1);
+  for (index_t v = 0; v < leaves; ++v) {
+    for (index_t k = 0; k < degree; ++k) g.join(v, hub(random));
+  }
+  return g;
+}
+
+// The rows of a graph, which lives as long.
+struct row_lists {
+  explicit row_lists(const neighbour_sets& g) : of(g) {
+    for (const auto& row : g.row) {
+      adj.insert(adj.end(), row.begin(), row.end());
+      begin.push_back(static_cast<offset_t>(adj.size()));
+    }
+  }
+  [[nodiscard]] weighted_rows view() const {
+    return {.begin = begin, .adj = adj, .weight = of.weight, .halo = of.halo};
+  }
+  const neighbour_sets& of;
   std::vector<offset_t> begin{0};
   std::vector<index_t> adj;
-  for (const auto& row : g.row) {
-    adj.insert(adj.end(), row.begin(), row.end());
-    begin.push_back(static_cast<offset_t>(adj.size()));
-  }
-  return minimum_degree({.begin = begin, .adj = adj, .weight = g.weight, .halo = g.halo}, settings);
+};
+
+std::vector<index_t> order_of(const neighbour_sets& g, minimum_degree_settings settings = {}) {
+  return minimum_degree(row_lists(g).view(), settings);
 }
 
 bool holds_all_outside_halo(const neighbour_sets& g, std::vector<index_t> order) {
@@ -301,6 +323,70 @@ TEST_CASE("minimum_degree: the halo is never eliminated and repels") {
     without += fill_of(r, blind);
   }
   CHECK(with < without);
+}
+
+TEST_CASE("leaves of hubs go first, and the core is the graph of their elimination") {
+  std::mt19937 random(31);
+  for (int trial = 0; trial < 20; ++trial) {
+    neighbour_sets g = cover(300, 20, 3, random);
+    for (index_t k = 0; k < 10; ++k) g.join(k, k + 20);  // no leaves any more
+    for (index_t v = 0; v < 300; ++v) {
+      if (v % 3 != 0) g.join(v, 319);  // a long row
+    }
+    for (index_t v = 0; v < 320; ++v) g.weight.push_back(1 + v % 3);
+    g.halo.assign(320, 0);
+    g.halo[at(trial % 320)] = g.halo[310] = g.halo[311] = 1;
+    const row_lists rows(g);
+    const std::optional<hub_core> core = eliminate_leaves_of_hubs(rows.view(), 178);
+    REQUIRE(core);
+    CHECK(core->long_rows == std::vector<index_t>{319});
+    CHECK(core->leaves.size() + core->vertices.size() == 319);
+    neighbour_sets left = g;
+    for (const index_t u : std::exchange(left.row[319], {})) left.row[at(u)].erase(319);
+    const neighbour_sets without_long_row = left;
+    for (std::size_t k = 0; k < core->leaves.size(); ++k) {
+      const index_t v = core->leaves[k];
+      CHECK(core->leaf_degrees[k] == without_long_row.degree(v));
+      for (const index_t u : without_long_row.row[at(v)]) {
+        CHECK(without_long_row.row[at(u)].size() >= 4 * without_long_row.row[at(v)].size());
+      }
+      CHECK(!g.in_halo(v));
+      left.eliminate(v);
+    }
+    for (std::size_t i = 0; i < core->vertices.size(); ++i) {
+      const index_t v = core->vertices[i];
+      std::set<index_t> row;
+      for (offset_t p = core->begin[i]; p < core->begin[i + 1]; ++p) {
+        row.insert(core->vertices[at(core->adj[at(p)])]);
+      }
+      CHECK(row == left.row[at(v)]);
+      CHECK(at(core->begin[i + 1] - core->begin[i]) == row.size());
+      CHECK(core->weight[i] == g.weight_of(v));
+      CHECK((core->halo[i] != 0) == g.in_halo(v));
+    }
+    for (const pivot_score score : both) {
+      std::vector<index_t> bounds;
+      const std::vector<index_t> order = order_of(g, {.score = score, .degree_bounds = &bounds});
+      CHECK(holds_all_outside_halo(g, order));
+      CHECK(std::equal(core->leaves.begin(), core->leaves.end(), order.begin()));
+    }
+  }
+  // No leaves; hubs of few leaves; a core of more than four times the entries.
+  for (const neighbour_sets& g :
+       {grid(20), cover(300, 400, 3, random), cover(12000, 2000, 25, random)}) {
+    CHECK(!eliminate_leaves_of_hubs(row_lists(g).view(), 1000));
+  }
+}
+
+TEST_CASE("minimum_degree: a graph of leaves and hubs has the fill of exact minimum degree") {
+  std::mt19937 random(37);
+  for (const pivot_score score : both) {
+    const neighbour_sets g = cover(600, 60, 3, random);
+    const std::vector<index_t> order = order_of(g, {.score = score});
+    REQUIRE(holds_all_outside_halo(g, order));
+    const offset_t exact = greedy_fill(g);
+    CHECK(fill_of(g, order) <= exact + exact / 50);
+  }
 }
 
 TEST_CASE("minimum_degree: long lists are moved when the workspace is full") {

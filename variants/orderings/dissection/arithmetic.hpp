@@ -35,9 +35,12 @@ constexpr offset_t most_weight(offset_t total) {
   const offset_t most = 3 * total / (2 * coarsest);
   return most < 2 ? 2 : most;
 }
+/// A part with a coarsest graph of more vertices has no separator worth looking for: first cuts
+/// would be long, and minimum fill needs fewer operations.
+inline constexpr index_t largest_first_cut = 1000;
 /// Whether a graph of n vertices has shrunk enough to one of `coarse`.
 constexpr bool has_shrunk(index_t n, index_t coarse) {
-  return offset_t{coarse} * 20 <= offset_t{n} * 19;
+  return offset_t{coarse} * 20 <= offset_t{n} * (n > largest_first_cut ? 17 : 19);
 }
 /// The degree that a meeting place of vertices of degree above 1 may have.
 constexpr offset_t widest_meeting_place(offset_t entries, index_t n) {

@@ -180,6 +180,7 @@ class bisection {
     if (wanted_.empty()) return false;
     const std::vector<index_t> kept = stages_.coarsen(l, wanted_);
     plan(l + 1);
+    give_up_large(l, kept);
     for (const index_t k : kept) {
       const source& s = sources_[at(k)];
       copy& from = copies_[l][at(s.graph)];
@@ -196,6 +197,25 @@ class bisection {
       }
     }
     return !kept.empty();
+  }
+
+  // Parts with a large graph of level l that did not shrink get no trials. kept: places of the
+  // graphs that did, ascending.
+  void give_up_large(std::size_t l, std::span<const index_t> kept) {
+    std::vector<std::uint8_t> is_given_up(copies_[0].size(), 0);
+    bool any = false;
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      if (stages_.size_of(l, sources_[k].graph) <= largest_first_cut) continue;
+      if (std::ranges::binary_search(kept, static_cast<index_t>(k))) continue;
+      is_given_up[at(copies_[l][at(sources_[k].graph)].part)] = 1;
+      any = true;
+    }
+    if (!any) return;
+    for (std::vector<copy>& of_level : copies_) {
+      for (copy& c : of_level) {
+        if (c.part != none && is_given_up[at(c.part)] != 0) c.part = none;
+      }
+    }
   }
 
   // First separators on the coarsest graph of each chain; else the best trials of the chain, and

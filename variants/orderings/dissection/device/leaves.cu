@@ -16,10 +16,6 @@
 #include "variants/orderings/dissection/device/stages.hpp"
 #include "variants/orderings/dissection/device/tuning.hpp"
 
-#if defined(__CUDACC__)
-#include <cub/device/device_radix_sort.cuh>
-#endif
-
 namespace gsofa::orders::device {
 
 namespace {
@@ -422,45 +418,27 @@ GSOFA_KERNEL void leaf_kernel(leaf_graphs l, const leaf_task* tasks, index_t cou
   }
 }
 
-GSOFA_KERNEL void degree_kernel(level_view g, const index_t* vertices, index_t n,
-                                std::uint64_t* keys) {
-  simt::after_earlier_launches();
-  const auto step = offset_t{simt::grid_size()} * simt::block_size();
-  for (auto k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index(); k < n;
-       k += step) {
-    const index_t v = vertices[k];
-    keys[k] =
-        static_cast<std::uint64_t>(g.end[v] - g.begin[v]) << 32 | static_cast<std::uint32_t>(v);
+/// Orders large leaves on the host.
+void order_large_leaves(const level_view& view, std::span<const leaf> leaves, index_t* order,
+                        const std::atomic<bool>* stop) {
+  graph g;
+  g.n = view.n;
+  const auto download = [](auto& to, const auto* from, offset_t count) {
+    to.resize(at(count));
+    copy_to_host(to.data(), from, count);
+  };
+  download(g.begin, view.begin, view.n);
+  download(g.end, view.end, view.n);
+  download(g.weight, view.weight, view.n);
+  download(g.adj, view.adj, *std::ranges::max_element(g.end));
+  scratch s;
+  s.local.assign(at(g.n), -1);
+  std::vector<index_t> vertices;
+  for (const leaf& l : leaves) {
+    download(vertices, order + l.first, l.last - l.first);
+    order_leaf(g, vertices, s, stop);
+    copy_to_device(order + l.first, vertices.data(), l.last - l.first);
   }
-}
-
-GSOFA_KERNEL void vertex_kernel(const std::uint64_t* keys, index_t n, index_t* vertices) {
-  simt::after_earlier_launches();
-  const auto step = offset_t{simt::grid_size()} * simt::block_size();
-  for (auto k = offset_t{simt::block_index()} * simt::block_size() + simt::thread_index(); k < n;
-       k += step) {
-    vertices[k] = static_cast<index_t>(keys[k] & 0xffffffffU);
-  }
-}
-
-/// Orders the vertices of a leaf by degree and number.
-void sort_leaf(const level_view& g, index_t n, index_t* vertices, memory_budget& budget) {
-  const device_array<std::uint64_t> keys(budget, "leaves", n);
-  launch_overlapping(degree_kernel, blocks_for(n), threads_per_block, 0, g, vertices, n,
-                     keys.data());
-#if defined(__CUDACC__)
-  const device_array<std::uint64_t> sorted(budget, "leaves", n);
-  std::size_t bytes = 0;
-  check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, keys.data(), sorted.data(), n), "sort");
-  const device_array<unsigned char> temporary(budget, "leaves", static_cast<offset_t>(bytes));
-  check(cub::DeviceRadixSort::SortKeys(temporary.data(), bytes, keys.data(), sorted.data(), n),
-        "sort");
-  std::uint64_t* const result = sorted.data();
-#else
-  std::uint64_t* const result = keys.data();
-  std::sort(result, result + n);
-#endif
-  launch_overlapping(vertex_kernel, blocks_for(n), threads_per_block, 0, result, n, vertices);
 }
 
 /// Shared memory that a block can have.
@@ -530,17 +508,14 @@ leaf_classes classify(std::span<const leaf> leaves, std::span<const index_t> hal
 }  // namespace
 
 void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
-                  memory_budget& budget) {
+                  memory_budget& budget, const std::atomic<bool>* stop) {
   const level_view view = g.view();
-  std::vector<leaf> small;
+  std::vector<leaf> small, large;
   for (const leaf& l : leaves) {
     const index_t n = l.last - l.first;
-    if (n > most_leaf_bits) {
-      sort_leaf(view, n, order + l.first, budget);
-    } else if (n > 1) {
-      small.push_back(l);
-    }
+    if (n > 1) (n > largest_first_cut ? large : small).push_back(l);
   }
+  if (!large.empty()) order_large_leaves(view, large, order, stop);
   const auto count = narrow<index_t>(small.size(), "leaves");
   if (count == 0) return;
   const device_array<index_t> where(budget, "leaves", view.n);

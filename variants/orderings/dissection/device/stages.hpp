@@ -103,9 +103,10 @@ void split(host_link& link, splitting_space& s, const level& whole, const std::u
 struct leaf {
   index_t first, last;
 };
-/// Orders the vertices of each leaf of the one graph of g in place. Waits for the device.
+/// Orders the vertices of each leaf of the one graph of g in place, large leaves on the host.
+/// Waits for the device. stop: as that of order_leaf().
 void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
-                  memory_budget& budget);
+                  memory_budget& budget, const std::atomic<bool>* stop = nullptr);
 
 }  // namespace gsofa::orders::device
 

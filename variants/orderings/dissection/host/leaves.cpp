@@ -1,11 +1,14 @@
 // Leaves of the separator tree: minimum fill on bit sets. The halo of a leaf, its neighbours
 // outside, is eliminated after it and counts as a clique, so that rows of the leaf's vertices are
-// enough (PROOFS.md).
+// enough (PROOFS.md). Large leaves, which are parts without small separators, have approximate
+// minimum fill.
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "variants/orderings/dissection/host/stages.hpp"
+#include "variants/orderings/minimum_degree.hpp"
 #include "variants/support/processors.hpp"
 
 namespace gsofa::orders {
@@ -139,14 +142,63 @@ class leaf_graph {
   std::uint64_t* changed_ = nullptr;
 };
 
+// A large leaf. Vertices and rows are sorted, since the order depends on theirs.
+void order_large_leaf(const graph& g, std::span<index_t> leaf, scratch& s,
+                      const std::atomic<bool>* stop) {
+  std::ranges::sort(leaf);
+  std::vector<index_t>& vertices = s.queue;  // of the leaf, then of its halo
+  vertices.assign(leaf.begin(), leaf.end());
+  const auto number = [&](std::size_t from) {
+    for (std::size_t i = from; i < vertices.size(); ++i) {
+      s.local[at(vertices[i])] = static_cast<index_t>(i);
+    }
+  };
+  number(0);
+  for (const index_t v : leaf) {
+    for (const index_t u : g.row(v)) {
+      if (s.local[at(u)] >= 0) continue;
+      s.local[at(u)] = 0;
+      vertices.push_back(u);
+    }
+  }
+  std::sort(vertices.begin() + static_cast<offset_t>(leaf.size()), vertices.end());
+  number(leaf.size());
+  // The rows of the halo are those of the leaf, mirrored.
+  std::vector<offset_t> begin(vertices.size() + 1, 0);
+  std::vector<index_t> weight;
+  std::vector<std::uint8_t> halo(vertices.size(), 0);
+  for (std::size_t i = 0; i < vertices.size(); ++i) {
+    weight.push_back(g.weight[at(vertices[i])]);
+    halo[i] = i < leaf.size() ? 0 : 1;
+    if (halo[i] != 0) continue;
+    begin[i + 1] = g.degree(vertices[i]);
+    for (const index_t u : g.row(vertices[i])) {
+      if (at(s.local[at(u)]) >= leaf.size()) ++begin[at(s.local[at(u)]) + 1];
+    }
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<index_t> adj(at(begin.back()));
+  std::vector<offset_t> next(begin.begin(), begin.end() - 1);
+  for (std::size_t i = 0; i < leaf.size(); ++i) {
+    for (const index_t u : g.row(vertices[i])) {
+      const auto j = at(s.local[at(u)]);
+      adj[at(next[i]++)] = static_cast<index_t>(j);
+      if (halo[j] != 0) adj[at(next[j]++)] = static_cast<index_t>(i);
+    }
+    std::sort(adj.begin() + begin[i], adj.begin() + begin[i + 1]);
+  }
+  const std::vector<index_t> order =
+      minimum_degree({.begin = begin, .adj = adj, .weight = weight, .halo = halo}, {.stop = stop});
+  for (std::size_t i = 0; i < leaf.size(); ++i) leaf[i] = vertices[at(order[i])];
+  for (const index_t v : vertices) s.local[at(v)] = -1;
+}
+
 }  // namespace
 
-void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s) {
+void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s,
+                const std::atomic<bool>* stop) {
   if (leaf.size() < 2) return;
-  if (leaf.size() > at(most_leaf_bits)) {
-    std::ranges::sort(leaf, {}, [&](index_t v) { return std::pair(g.degree(v), v); });
-    return;
-  }
+  if (leaf.size() > at(largest_first_cut)) return order_large_leaf(g, leaf, s, stop);
   s.queue.clear();
   for (std::size_t i = 0; i < leaf.size(); ++i) s.local[at(leaf[i])] = static_cast<index_t>(i);
   for (const index_t v : leaf) {

@@ -190,7 +190,7 @@ class tree_finder {
 
 // The nodes of a tree without separators below the last level, leaves of g ordered in place.
 void order_leaves(team& crew, const graph& g, const std::vector<node>& tree,
-                  std::vector<index_t>& position) {
+                  std::vector<index_t>& position, const std::atomic<bool>* stop) {
   std::vector<std::uint8_t> inner(tree.size(), 0);
   std::vector<scratch> space(at(crew.size()));
   const auto find = [&](index_t first) {
@@ -206,7 +206,7 @@ void order_leaves(team& crew, const graph& g, const std::vector<node>& tree,
     for (offset_t i = from; i < to; ++i) {
       const node& k = tree[at(i)];
       if (inner[at(i)] != 0) continue;
-      order_leaf(g, std::span(position).subspan(at(k.first), at(k.last - k.first)), s);
+      order_leaf(g, std::span(position).subspan(at(k.first), at(k.last - k.first)), s, stop);
     }
   });
 }
@@ -250,7 +250,7 @@ dissection nested_dissection(const pattern_view& s, const dissection_settings& s
     std::vector<index_t> position(at(c.g.n));
     std::iota(position.begin(), position.end(), 0);
     const std::vector<node> tree = tree_finder(crew, settings, position).run(c.g);
-    order_leaves(crew, c.g, tree, position);
+    order_leaves(crew, c.g, tree, position, settings.stop);
     result = expand(r, expand(c, tree, std::move(position)));
   });
   return result;

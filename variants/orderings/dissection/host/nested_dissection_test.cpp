@@ -396,6 +396,28 @@ TEST_CASE("leaves are ordered by minimum fill with their halo") {
   }
 }
 
+TEST_CASE("the order of a large leaf depends on no order of a row or of the leaf") {
+  const graph g = graph_of("grid5:nx=60");
+  std::vector<index_t> leaf(1500);  // rows of the grid, with a halo at either end
+  std::iota(leaf.begin(), leaf.end(), 900);
+  REQUIRE(leaf.size() > at(largest_first_cut));
+  scratch s;
+  s.local.assign(at(g.n), -1);
+  std::vector<index_t> order = leaf;
+  order_leaf(g, order, s);
+  CHECK(std::ranges::is_permutation(order, leaf));
+  CHECK(std::ranges::count(s.local, -1) == g.n);
+  graph other = g;
+  for (index_t v = 0; v < g.n; ++v) {
+    std::reverse(other.adj.begin() + g.begin[at(v)], other.adj.begin() + g.end[at(v)]);
+  }
+  std::vector<index_t> again(leaf.rbegin(), leaf.rend());
+  order_leaf(other, again, s);
+  CHECK(again == order);
+  const std::atomic<bool> stop{true};
+  CHECK_THROWS_AS(order_leaf(g, again, s, &stop), cancelled_error);
+}
+
 TEST_CASE("costs and ranks stay in their widths") {
   const offset_t huge = offset_t{1} << 40;
   const cost_function cost(huge);

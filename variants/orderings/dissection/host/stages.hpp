@@ -5,6 +5,7 @@
 // a hash of (key of the component, level, trial, vertex); sums are of integers. So no result
 // depends on threads, on the order of a row or on the order of a list.
 
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -187,7 +188,8 @@ struct flow_space {
 /// (cost_function::takes_minimum).
 void minimum_separator(trial& t, flow_space& s);
 
-/// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty.
+/// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty, or if
+/// g hardly coarsens.
 class bisector {
  public:
   bisector(team& crew, const dissection_settings& settings);
@@ -212,8 +214,10 @@ void split_graph(team& crew, const graph& g, const trial& t, std::span<const ind
                  const index_t* count, graph* sides);
 
 /// Orders the vertices of one leaf of g in place by minimum fill with its halo, the neighbours
-/// outside. s.local holds -1 for each vertex of g.
-void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s);
+/// outside: exactly if it has at most largest_first_cut vertices. s.local holds -1 for each vertex
+/// of g. Throws cancelled_error if *stop becomes true; null: never.
+void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s,
+                const std::atomic<bool>* stop = nullptr);
 
 inline constexpr index_t no_node = -1;
 
