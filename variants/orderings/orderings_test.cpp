@@ -203,6 +203,33 @@ TEST_CASE("automatic does not count an order without a rival") {
   CHECK(o.candidates[0].flops == 0);
 }
 
+TEST_CASE("automatic takes an order without fill for what no order can be better") {
+  // Blocks of vertices with one closed neighbourhood, in a chordal graph: no other order is tried.
+  for (const char* spec : {"dense:n=400", "dense:n=3"}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    const ordering o = compute_order(a, "automatic", -1);
+    CHECK(o.candidates.size() == 1);
+    const order_quality q = quality_of(a, o.order, 1);
+    CHECK(q.nnz_l + q.nnz_u == a.nnz());
+  }
+  pattern chain;  // of 12 blocks, each a clique with the next one
+  chain.n_rows = chain.n_cols = 120;
+  chain.row_ptr = {0};
+  for (index_t v = 0; v < 120; ++v) {
+    for (index_t u = std::max(0, v / 10 * 10 - 10); u < std::min(120, v / 10 * 10 + 20); ++u) {
+      chain.col_idx.push_back(u);
+    }
+    chain.row_ptr.push_back(static_cast<offset_t>(chain.col_idx.size()));
+  }
+  const ordering o = compute_order(chain, "automatic", -1);
+  CHECK(o.candidates.size() == 1);
+  const order_quality q = quality_of(chain, o.order, 1);
+  CHECK(q.nnz_l + q.nnz_u == chain.nnz());
+  // Without blocks the first order that has no fill ends the tournament.
+  CHECK(compute_order(generate("tridiagonal:n=300"), "automatic", -1).candidates.size() == 1);
+}
+
 TEST_CASE("tournament keeps the candidate with the fewest operations") {
   for (const char* spec : {"grid9:nx=20,ny=20", "circuit:n=600", "random:n=300,degree=3"}) {
     CAPTURE(spec);

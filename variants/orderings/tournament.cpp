@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,8 @@
 #include "common/symmetrize.hpp"
 #include "variants/orderings/direction.hpp"
 #include "variants/orderings/dissection/host/reduce.hpp"
+#include "variants/orderings/dissection/host/stages.hpp"
+#include "variants/orderings/ordered_tree.hpp"
 
 namespace gsofa::orders {
 
@@ -147,22 +151,52 @@ std::vector<entrant> entrants(bool host_only) {
   return all;
 }
 
+// An order without fill of a graph of few blocks, each a clique of vertices with equal closed
+// neighbourhoods, if simplicial blocks can go one after the other until none is left; else empty.
+std::vector<index_t> perfect_order(const pattern_view& s, int threads) {
+  std::vector<index_t> order;
+  team::run(threads, [&](team& crew) {
+    const std::optional<vertex_blocks> blocks = find_blocks(crew, s);
+    if (!blocks) return;
+    const reduction r = reduce(crew, blocks->rows, 1);
+    std::vector<index_t> of_blocks = r.removed;
+    if (r.graph(blocks->rows).nnz() > 0) return;
+    if (r.removed.empty()) {
+      of_blocks.resize(blocks->weight.size());
+      std::iota(of_blocks.begin(), of_blocks.end(), 0);
+    }
+    of_blocks.insert(of_blocks.end(), r.kept.begin(), r.kept.end());
+    order = blocks->expand(of_blocks);
+  });
+  return order;
+}
+
 class contest {
  public:
   contest(const pattern_view& a, const order_settings& settings, const tournament_settings& rules)
       : a_(with_diagonal(a)), settings_(settings), rules_(rules) {
     const pattern s = symmetrized(a, diagonal::drop, settings.threads);
-    shape_ = shape_of(s, settings.threads);
     entries_ = s.nnz() + s.n_rows;
     symmetric_ = s.nnz() + s.n_rows == a_.nnz();
+    if (symmetric_) perfect_ = perfect_order(s, settings.threads);
+    if (!perfect_.empty()) return;
+    shape_ = shape_of(s, settings.threads);
     mesh_ = shape_.is_mesh && symmetric_;
   }
 
   ordering run() {
+    if (!perfect_.empty()) {
+      best_.order = std::move(perfect_);
+      best_.method = "perfect elimination";
+      best_.candidates = {{best_.method, -1, 0}};
+      return std::move(best_);
+    }
     std::vector<entrant> all = entrants(settings_.host_only);
     std::ranges::stable_sort(all, {}, [&](const entrant& e) { return work_of(e); });
     for (entrant& e : all) {
-      while (e.orders < std::min(rules_.seeds, e.terms().seeds) && pays(e)) compute(e);
+      while (!fills_nothing() && e.orders < std::min(rules_.seeds, e.terms().seeds) && pays(e)) {
+        compute(e);
+      }
     }
     if (best_.order.empty() && a_.n_rows > 0) {
       throw unavailable_error("order tournament: no method is available" + failures_);
@@ -207,16 +241,31 @@ class contest {
     keep_if_better(std::move(directed), name, best_seed_);
   }
 
+  // Operations, and entries of L and U. The tree alone tells them for a symmetric pattern.
+  [[nodiscard]] std::pair<double, offset_t> cost_of(const std::vector<index_t>& order) const {
+    if (symmetric_) {
+      const ordered_tree t = tree_of_order(a_, order);
+      const offset_t below = std::accumulate(t.counts.begin(), t.counts.end(), offset_t{0});
+      return {t.operations, 2 * below + a_.n_rows};
+    }
+    const order_quality q = quality_of(a_, order, settings_.threads, settings_.stop);
+    return {q.flops, q.nnz_l + q.nnz_u};
+  }
+
   // Counts an order.
   void keep_if_better(ordering o, const std::string& name, std::int64_t seed) {
-    const order_quality q = quality_of(a_, o.order, settings_.threads, settings_.stop);
-    candidates_.push_back({name, seed, q.flops});
-    if (q.flops >= least_ && !best_.order.empty()) return;
-    least_ = q.flops;
-    least_entries_ = q.nnz_l + q.nnz_u;
+    const auto [flops, entries] = cost_of(o.order);
+    candidates_.push_back({name, seed, flops});
+    if (flops >= least_ && !best_.order.empty()) return;
+    least_ = flops;
+    least_entries_ = entries;
     best_ = std::move(o);
     best_seed_ = seed;
   }
+
+  // Whether nothing can win: all orders without fill of a symmetric pattern, a chordal graph, have
+  // the same columns of L up to their sequence (PROOFS.md).
+  [[nodiscard]] bool fills_nothing() const { return symmetric_ && least_entries_ == a_.nnz(); }
 
   // In operations of a factorization.
   [[nodiscard]] double work_of(const entrant& e) const {
@@ -275,6 +324,7 @@ class contest {
   const tournament_settings& rules_;
   graph_shape shape_;
   offset_t entries_ = 0;
+  std::vector<index_t> perfect_;  // an order without fill, if one was found
   bool symmetric_ = true;
   bool mesh_ = false;
   ordering best_;

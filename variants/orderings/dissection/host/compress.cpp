@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "common/large_pages.hpp"
@@ -114,9 +115,11 @@ void weigh(compressed_graph& c, std::span<const index_t> weights) {
 
 }  // namespace
 
-compressed_graph compress(team& crew, const pattern_view& s, std::span<const index_t> weights) {
+compressed_graph compress(team& crew, const pattern_view& s, std::span<const index_t> weights,
+                          bool hubs_go_last) {
   compressed_graph c;
-  const std::vector<std::uint8_t> hub = find_hubs(crew, s);
+  const std::vector<std::uint8_t> hub =
+      hubs_go_last ? find_hubs(crew, s) : std::vector<std::uint8_t>(at(s.n_rows), 0);
   const std::vector<index_t> twin = find_twins(crew, s, hub);
   std::vector<index_t> id(at(s.n_rows), -1);
   list_members(c, s, hub, twin, id);
@@ -144,6 +147,33 @@ compressed_graph compress(team& crew, const pattern_view& s, std::span<const ind
   take_written(g.adj, at(room));
   for (index_t i = 0; i < g.n; ++i) g.entries += g.degree(i);
   return c;
+}
+
+std::optional<vertex_blocks> find_blocks(team& crew, const pattern_view& s) {
+  compressed_graph c = compress(crew, s, {}, /*hubs_go_last=*/false);
+  const index_t vertices = s.n_rows - static_cast<index_t>(c.isolated.size());
+  if (2 * offset_t{c.g.n} > vertices) return std::nullopt;
+  vertex_blocks blocks{
+      .classes = std::move(static_cast<vertex_classes&>(c)), .rows = {}, .weight = {}};
+  blocks.rows.n_rows = blocks.rows.n_cols = c.g.n;
+  blocks.rows.row_ptr.assign(1, 0);
+  blocks.rows.col_idx.reserve(at(c.g.entries));
+  for (index_t i = 0; i < c.g.n; ++i) {
+    const auto row = c.g.row(i);
+    blocks.rows.col_idx.insert(blocks.rows.col_idx.end(), row.begin(), row.end());
+    blocks.rows.row_ptr.push_back(static_cast<offset_t>(blocks.rows.col_idx.size()));
+  }
+  blocks.weight = std::move(c.g.weight);
+  return blocks;
+}
+
+std::vector<index_t> vertex_blocks::expand(std::span<const index_t> order) const {
+  std::vector<index_t> vertices = classes.isolated;
+  for (const index_t i : order) {
+    vertices.insert(vertices.end(), classes.members.begin() + classes.member_start[at(i)],
+                    classes.members.begin() + classes.member_start[at(i) + 1]);
+  }
+  return vertices;
 }
 
 dissection expand(const vertex_classes& c, std::span<const node> tree,

@@ -396,6 +396,25 @@ TEST_CASE("leaves are ordered by minimum fill with their halo") {
   }
 }
 
+TEST_CASE("blocks are the classes of equal closed neighbourhoods, hubs included") {
+  team alone;
+  const std::optional<vertex_blocks> one =
+      find_blocks(alone, symmetrized(generate("dense:n=600"), diagonal::drop));
+  REQUIRE(one);
+  CHECK(one->weight == std::vector<index_t>{600});
+  CHECK(one->rows.nnz() == 0);
+  CHECK(one->expand(std::vector<index_t>{0}).size() == 600);
+  const pattern s = symmetrized(generate("elasticity3d:nx=3,ny=4,nz=3"), diagonal::drop);
+  const std::optional<vertex_blocks> points = find_blocks(alone, s);
+  REQUIRE(points);
+  CHECK(points->rows.n_rows == 36);
+  CHECK(points->weight == std::vector<index_t>(36, 3));
+  std::vector<index_t> order(36);
+  std::iota(order.begin(), order.end(), 0);
+  CHECK(std::ranges::is_permutation(points->expand(order), identity_order(s.n_rows)));
+  CHECK(!find_blocks(alone, symmetrized(generate("grid5:nx=9"), diagonal::drop)));
+}
+
 TEST_CASE("the order of a large leaf depends on no order of a row or of the leaf") {
   const graph g = graph_of("grid5:nx=60");
   std::vector<index_t> leaf(1500);  // rows of the grid, with a halo at either end

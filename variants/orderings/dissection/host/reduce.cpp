@@ -10,6 +10,7 @@
 #include "variants/orderings/dissection/host/reduce.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -39,7 +40,7 @@ class reducer {
   // always: also where few vertices can be removed.
   reduction run(bool always) {
     if (degree_ == 0) return {};
-    std::vector<index_t> eligible = select(vertices(), [&](index_t v) { return is_simplicial(v); });
+    std::vector<index_t> eligible = select_simplicial();
     if (always || is_reducible(count_small() + static_cast<offset_t>(eligible.size()), present_)) {
       remove_simplicial(std::move(eligible));
       if (degree_ > 1) remove_small();
@@ -85,6 +86,20 @@ class reducer {
       }
     }
     return true;
+  }
+
+  // All simplicial vertices, before any is gone. The neighbours of such a vertex are a clique, so
+  // one that has no other neighbours is simplicial as well, and is not tested.
+  std::vector<index_t> select_simplicial() {
+    std::vector<std::atomic<bool>> known(at(s_.n_rows));
+    return select(vertices(), [&](index_t v) {
+      if (known[at(v)].load(std::memory_order_relaxed)) return true;
+      if (row_length(v) > at(most_simplicial) || !is_simplicial(v)) return false;
+      for (const index_t w : s_.row(v)) {
+        if (row_length(w) == row_length(v)) known[at(w)].store(true, std::memory_order_relaxed);
+      }
+      return true;
+    });
   }
 
   // The vertices of a list, or of all, for which test(v) is true, ascending if the list is.

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -146,8 +147,24 @@ struct vertex_classes {
 struct compressed_graph : vertex_classes {
   graph g;
 };
-/// Compresses a symmetric pattern (rows sorted, without diagonal).
-compressed_graph compress(team& crew, const pattern_view& s, std::span<const index_t> weights = {});
+/// Compresses a symmetric pattern (rows sorted, without diagonal). hubs_go_last: false: hubs are
+/// vertices as others are.
+compressed_graph compress(team& crew, const pattern_view& s, std::span<const index_t> weights = {},
+                          bool hubs_go_last = true);
+
+/// A graph of which most vertices share their closed neighbourhood with others: each class is one
+/// vertex.
+struct vertex_blocks {
+  vertex_classes classes;
+  pattern rows;                 ///< symmetric, sorted, without diagonal
+  std::vector<index_t> weight;  ///< members of each class
+
+  /// The order of the vertices, isolated ones first, given one of the classes.
+  [[nodiscard]] std::vector<index_t> expand(std::span<const index_t> order) const;
+};
+/// The blocks of a symmetric pattern (rows sorted, without diagonal) if they are at most half as
+/// many as its vertices that have neighbours.
+std::optional<vertex_blocks> find_blocks(team& crew, const pattern_view& s);
 
 /// Matches vertices of `fine` in w.match. most: weight that a pair may have.
 void match(team& crew, workspace& w, const graph& fine, offset_t most, std::uint64_t key);
