@@ -50,7 +50,8 @@ struct bisector::stages {
   // One thread looks for a level that separates while the other threads run body().
   template <class Body>
   void beside(bool searches, Body&& body) {
-    const auto find = [&] { has_level = level_separator(at_level(0, 0), key, level, level_space); };
+    const graph& whole = at_level(0, 0);  // body() appends to `levels`
+    const auto find = [&] { has_level = level_separator(whole, key, level, level_space); };
     team& all = *space.crew;
     if (!searches || all.size() == 1) {
       if (searches) find();
