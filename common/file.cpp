@@ -99,6 +99,11 @@ file_content::file_content(const std::filesystem::path& file) {
 atomic_file::atomic_file(const std::filesystem::path& file) : target_(file) {
   static std::atomic<unsigned> serial{0};
   std::error_code ignored;
+  struct stat link {};
+  if (::lstat(target_.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != ::geteuid() &&
+      link.st_uid != 0) {
+    throw input_error(file.string() + ": cannot write: a link of another user");
+  }
   if (std::filesystem::exists(target_, ignored)) {
     if (!std::filesystem::is_regular_file(target_, ignored)) {
       throw input_error(file.string() + ": cannot write: not a regular file");

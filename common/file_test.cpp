@@ -139,6 +139,12 @@ TEST_CASE("atomic_file: follows links and refuses other kinds of files") {
   }
   CHECK(fs::is_symlink(link));
   CHECK(content(target) == "new");
+  if (::geteuid() == 0) {  // others cannot make a link of another user
+    REQUIRE(::lchown(link.c_str(), 65534, 65534) == 0);
+    CHECK_THROWS_WITH_AS(atomic_file{link}, doctest::Contains("a link of another user"),
+                         input_error);
+    CHECK(content(target) == "new");
+  }
   CHECK_THROWS_AS(atomic_file("/dev/null"), input_error);
   CHECK_THROWS_AS(atomic_file{directory.path()}, input_error);
   CHECK_THROWS_AS(atomic_file{directory.path() / "absent" / "out"}, input_error);

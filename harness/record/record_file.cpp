@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <sstream>
 #include <string_view>
+#include <thread>
 
 #include "common/file.hpp"
 #include "harness/record/json_lines.hpp"
@@ -18,10 +20,28 @@ namespace gsofa {
 
 namespace {
 
+// The process that has locked an open file, by /proc/locks; 0 if it is not known.
+long holder_of(int fd) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return 0;
+  const std::string inode = ":" + std::to_string(info.st_ino) + " ";
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, advisory, access;
+    long process = 0;
+    if (line.find(inode) != line.npos && words >> number >> kind >> advisory >> access >> process) {
+      return std::max(process, 0L);
+    }
+  }
+  return 0;
+}
+
 // A file of records opened for appending, locked against other processes until it is closed.
 class locked_file {
  public:
-  explicit locked_file(const std::filesystem::path& file) : name_(file.string()) {
+  locked_file(const std::filesystem::path& file, std::chrono::milliseconds patience)
+      : name_(file.string()) {
     // A device or a pipe cannot be read back.
     struct stat info {};
     const bool exists = ::stat(file.c_str(), &info) == 0;
@@ -29,9 +49,7 @@ class locked_file {
     fd_ =
         ::open(file.c_str(), (readable ? O_RDWR : O_WRONLY) | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
     if (fd_ < 0) throw input_error(name_ + ": " + reason_of(errno));
-    // File systems without locks are used by one process at a time.
-    while (readable && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
-    }
+    if (readable) lock(patience);
     if (readable && ::fstat(fd_, &info) == 0) size_ = info.st_size;
     if (!exists) sync_name(file);
   }
@@ -40,6 +58,24 @@ class locked_file {
   }
   locked_file(const locked_file&) = delete;
   locked_file& operator=(const locked_file&) = delete;
+
+  // Whoever may read the file can lock it, so that nobody waits for ever. File systems without
+  // locks are used by one process at a time.
+  void lock(std::chrono::milliseconds patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) return;
+      if (std::chrono::steady_clock::now() >= end) {
+        const long holder = holder_of(fd_);
+        ::close(fd_);
+        throw input_error(
+            name_ + ": locked by " +
+            (holder > 0 ? "process " + std::to_string(holder) : "another process") + " for " +
+            fmt::format("{:.0f}", std::chrono::duration<double>(patience).count()) + " s");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
 
   // The text after the last line end.
   [[nodiscard]] std::string unterminated() const {
@@ -129,14 +165,15 @@ void refuse_other_text(const std::filesystem::path& file) {
       fmt::format("{}:{}: not a record, so nothing is appended to this file", file.string(), line));
 }
 
-record_file::record_file(std::filesystem::path file) : file_(std::move(file)) {
+record_file::record_file(std::filesystem::path file, std::chrono::milliseconds patience)
+    : file_(std::move(file)), patience_(patience) {
   refuse_other_text(file_);
   if (file_.has_parent_path()) create_folder(file_.parent_path());
-  if (!locked_file(file_).unterminated().empty()) throw input_error(cut_off(file_));
+  if (!locked_file(file_, patience_).unterminated().empty()) throw input_error(cut_off(file_));
 }
 
 void record_file::append(const json& record) {
-  locked_file out(file_);
+  locked_file out(file_, patience_);
   // Another process that shares the file may have died since it was opened.
   if (!out.unterminated().empty()) throw error(exit_code::run_failed, cut_off(file_));
   record_writer written = writer_;
@@ -185,7 +222,7 @@ record_keys recorded_keys(const std::filesystem::path& file) {
 std::string mend_last_line(const std::filesystem::path& file) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(file, failure)) return "";
-  locked_file out(file);
+  locked_file out(file, patience_of_records);
   const std::string tail = out.unterminated();
   if (tail.empty()) return "";
   if (is_record(tail)) {

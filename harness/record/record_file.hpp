@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -9,12 +10,17 @@
 
 namespace gsofa {
 
+/// How long writers wait for the lock of a file of records.
+inline constexpr std::chrono::milliseconds patience_of_records = std::chrono::seconds(30);
+
 /// An append-only JSON Lines file of records.
 class record_file {
  public:
   /// Creates the file and its folder if absent; throws input_error if it cannot be written, as
-  /// refuse_other_text(), or if its last line is not terminated.
-  explicit record_file(std::filesystem::path file);
+  /// refuse_other_text(), or if its last line is not terminated. patience: for a lock that another
+  /// process holds; then input_error names that process.
+  explicit record_file(std::filesystem::path file,
+                       std::chrono::milliseconds patience = patience_of_records);
   /// Appends the record whole or not at all, under a lock, so that processes may share the file; it
   /// is on the disk when this returns (fsync). Throws error (run_failed) if the device does
   /// not take it, or after an unterminated line.
@@ -24,6 +30,7 @@ class record_file {
 
  private:
   std::filesystem::path file_;
+  std::chrono::milliseconds patience_;
   record_writer writer_;
 };
 

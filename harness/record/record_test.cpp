@@ -2,10 +2,13 @@
 #include "common/test_files.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -215,6 +218,19 @@ TEST_CASE("records are appended as whole lines and found again by key") {
   other = r;
   other["time_utc"] = "later";
   CHECK(keys.contains(record_key(other)));
+}
+
+TEST_CASE("record_file: a lock that another process keeps is an error that names it") {
+  const temporary_file file;
+  record_file(file.path()).append(sample_record());
+  const int fd = ::open(file.path().c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(fd >= 0);
+  REQUIRE(::flock(fd, LOCK_SH) == 0);
+  const std::string name = "locked by ";
+  CHECK_THROWS_WITH_AS(record_file(file.path(), std::chrono::milliseconds(20)),
+                       doctest::Contains(name.c_str()), input_error);
+  ::close(fd);
+  CHECK_NOTHROW(record_file(file.path(), std::chrono::milliseconds(0)));
 }
 
 TEST_CASE("a file that holds no records is refused by line") {

@@ -38,9 +38,10 @@ struct minimum_degree_settings {
 /// An order of the vertices outside the halo: old number by new position. Halo vertices count in
 /// degrees and fill as neighbours that remain to the end (Pellegrini, Roman & Amestoy 2000); edges
 /// between two halo vertices may be absent. Rows with more than max(16, 10 sqrt(n)) entries come
-/// last. The same arguments give the same order. Memory: 5 bytes for each entry of adj and 90 for
-/// each vertex. Throws overflow_error if the weights sum to more than 2^31 - 1,
-/// cancelled_error, std::bad_alloc.
+/// last. Where most vertices are leaves of hubs, those come first (leaves_of_hubs.hpp). The same
+/// arguments give the same order. Memory: 5 bytes for each entry of adj and 90 for each vertex; up
+/// to 50 bytes for each entry in graphs of leaves of hubs. Throws overflow_error if the weights sum
+/// to more than 2^31 - 1, cancelled_error, std::bad_alloc.
 std::vector<index_t> minimum_degree(const weighted_rows& rows,
                                     const minimum_degree_settings& settings);
 

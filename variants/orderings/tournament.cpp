@@ -263,8 +263,8 @@ class contest {
     best_seed_ = seed;
   }
 
-  // Whether nothing can win: all orders without fill of a symmetric pattern, a chordal graph, have
-  // the same columns of L up to their sequence (PROOFS.md).
+  // Whether nothing can win: no order of a symmetric pattern has fewer operations than one without
+  // fill (PROOFS.md).
   [[nodiscard]] bool fills_nothing() const { return symmetric_ && least_entries_ == a_.nnz(); }
 
   // In operations of a factorization.

@@ -47,6 +47,13 @@ def one_of(value, name, choices):
     return value
 
 
+def text_or_empty(value, name):
+    """A str; None is empty."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{name}: {value!r} is not a str")
+    return value or ""
+
+
 def callable_or_none(progress):
     """The argument `progress`."""
     if progress is not None and not callable(progress):
@@ -63,7 +70,7 @@ def ordering_options(ordering):
 
 def analysis_options(ordering, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks):
     """The arguments of analyze() as options of the library."""
-    return {**ordering_options(ordering), "device": one_of(device, "device", DEVICES), "variant": variant or "",
+    return {**ordering_options(ordering), "device": one_of(device, "device", DEVICES), "variant": text_or_empty(variant, "variant"),
             "threads": whole(threads, "threads", 0), "match": bool(match), "supernodes": True,
             "chunk_size": whole(chunk_size, "chunk_size", 0), "relax": whole(relax, "relax", 1),
             "memory_budget_mb": whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), "masks": bool(masks)}

@@ -118,7 +118,8 @@ def test_faults_are_named(arguments, kind, mention):
 
 @pytest.mark.parametrize("options, kind", [({"threads": -1}, gsofa.InvalidInput), ({"threads": 2**40}, OverflowError),
                                            ({"threads": 1.5}, gsofa.InvalidInput), ({"device": "tpu"}, gsofa.InvalidInput),
-                                           ({"variant": "nothing"}, gsofa.InvalidInput), ({"chunk_size": -1}, gsofa.InvalidInput),
+                                           ({"variant": "nothing"}, gsofa.InvalidInput), ({"variant": 5}, gsofa.InvalidInput),
+                                           ({"chunk_size": -1}, gsofa.InvalidInput),
                                            ({"memory_budget_mb": -2}, gsofa.InvalidInput)])
 def test_faults_of_options_are_named(options, kind):
     with pytest.raises(kind, match=next(iter(options))):
