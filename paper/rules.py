@@ -1,5 +1,5 @@
-"""The rules of the judgement: the text that is printed, and the same as code. Written on 27 November 2026, before the campaign
-whose records they judge (experiments/judgement)."""
+"""The rules of the judgement: the text that is printed, and the same as code. First written on 27 November 2026 before the records
+that they judge (experiments/judgement), and changed three times after these were read: LOG.md has what and why."""
 
 import math
 
