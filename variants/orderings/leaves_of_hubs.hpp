@@ -1,7 +1,7 @@
 #pragma once
 
-// Graphs of which most vertices hang on few others: rows of a least squares problem on its columns,
-// documents on words.
+// Graphs in which most vertices have few neighbours, and these have many: the rows of a least
+// squares problem and its columns, documents and their words.
 
 #include <cstdint>
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace gsofa::orders {
 
-/// What a graph is once the leaves of hubs are eliminated: vertices with at most 32 neighbours,
-/// each of which has at least 4 times as many. No two of them are adjacent.
+/// A graph after the elimination of the leaves of hubs. A leaf has at most 32 neighbours, and each
+/// of these has at least 4 times as many. No two leaves are adjacent.
 struct hub_core {
   std::vector<index_t> leaves;        ///< by degree, then by number
   std::vector<index_t> leaf_degrees;  ///< weight of the neighbours that are in the core

@@ -211,8 +211,8 @@ class bisection {
       any = true;
     }
     if (!any) return;
-    for (std::vector<copy>& of_level : copies_) {
-      for (copy& c : of_level) {
+    for (std::size_t k = 0; k <= l; ++k) {  // levels above are those of an earlier run
+      for (copy& c : copies_[k]) {
         if (c.part != none && is_given_up[at(c.part)] != 0) c.part = none;
       }
     }

@@ -104,7 +104,7 @@ struct leaf {
   index_t first, last;
 };
 /// Orders the vertices of each leaf of the one graph of g in place, large leaves on the host.
-/// Waits for the device. stop: as that of order_leaf().
+/// Waits for the device. stop: see order_leaf().
 void order_leaves(const level& g, std::span<const leaf> leaves, index_t* order,
                   memory_budget& budget, const std::atomic<bool>* stop = nullptr);
 

@@ -152,7 +152,7 @@ struct compressed_graph : vertex_classes {
 compressed_graph compress(team& crew, const pattern_view& s, std::span<const index_t> weights = {},
                           bool hubs_go_last = true);
 
-/// A graph of which most vertices share their closed neighbourhood with others: each class is one
+/// A graph in which most vertices have the closed neighbourhood of another one. Each class is one
 /// vertex.
 struct vertex_blocks {
   vertex_classes classes;
@@ -205,8 +205,8 @@ struct flow_space {
 /// (cost_function::takes_minimum).
 void minimum_separator(trial& t, flow_space& s);
 
-/// Finds separators. bisect() leaves that of g in best(); false if one of its sides is empty, or if
-/// g hardly coarsens.
+/// Finds separators. bisect() leaves the one of g in best(). It returns false if a side is empty or
+/// if g hardly coarsens.
 class bisector {
  public:
   bisector(team& crew, const dissection_settings& settings);
