@@ -34,7 +34,7 @@ class Inputs(ratios.Table):
 
     def __init__(self, args):
         super().__init__(args)
-        self.runs = [r for r in self.runs if r.get("trials", {}).get("sampling") == "new_pattern"] or self.runs
+        self.runs = [r for r in self.runs if r.get("trials", {}).get("sampling")] or self.runs
         self.size = {r["matrix"]["name"]: r["result"]["nnz_l"] + r["result"]["nnz_u"] for r in self.runs if r["status"] == "pass"}
 
     def speeds(self, case, base=BASE):

@@ -168,10 +168,6 @@ void case_session::run(const prepared_pattern& a, const std::vector<planned_case
       auto& mine = rounds[c];
       case_request once = c->request;
       once.trials.repeat = 1;
-      // What takes long was warm after its first run.
-      bool is_long = !mine.empty() && takes_long(mine.back());
-      j.broadcast(is_long);
-      if (is_long) once.trials.warmup = 0;
       mine.push_back(run_one(*c, once));
       bool is_last = is_last_round(c->request.trials, round + 1, mine.back());
       j.broadcast(is_last);

@@ -157,8 +157,7 @@ void add_run_command(CLI::App& app, command_action& action) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("K")
       ->capture_default_str();
-  c->add_option("--warmup", o->cases.trials.warmup,
-                "Runs before the timed ones that warm up the process")
+  c->add_option("--warmup", o->cases.trials.warmup, "Runs of another pattern before each timed run")
       ->check(CLI::Range(0, 1000000))
       ->type_name("W")
       ->capture_default_str();
@@ -223,7 +222,8 @@ void add_run_command(CLI::App& app, command_action& action) {
       "Variants: " + known_variants() +
       "\n`gsofa list` describes them and their options."
       "\nTimes are those of a pattern that is analysed for the first time in a warm process: "
-      "every run has a new variant object, which is constructed and prepared off the clock. "
+      "a run of another pattern precedes every timed run, and every run has a new variant object, "
+      "which is constructed and prepared off the clock. "
       "With --warmup 0 the first run of the process also creates the GPU's context and maps "
       "memory; its record says first_in_process."
       "\nExit status: 0 no result was refuted, 1 a result was refuted, 2 bad input, 3 a variant "

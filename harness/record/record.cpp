@@ -223,10 +223,12 @@ json make_record(const session_info& session, const prepared_pattern& a,
   const trial_plan& trials = request.trials;
   r["trials"] = {{"repeat", trials.repeat},     {"warmup", trials.warmup},
                  {"timeout_s", trials.timeout}, {"interleaved", trials.interleave},
-                 {"sampling", "new_pattern"},   {"first_in_process", outcome.first_in_process}};
+                 {"sampling", "other_pattern"}, {"first_in_process", outcome.first_in_process}};
   r["status"] = to_string(outcome.judged.status);
   r["reason"] = outcome.judged.reason;
   r["samples_s"] = outcome.samples_s;
+  r["prepare_s"] = outcome.prepare_s;
+  r["collect_s"] = outcome.collect_s;
   r["phases_s"] = outcome.phases_s;
   r["result"] = result_json(a, outcome);
   json memory = {{"device_peak", outcome.device_peak_bytes},

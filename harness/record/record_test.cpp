@@ -38,6 +38,8 @@ json sample_record(run_status status = run_status::pass) {
   out.wants = want_set::all();
   out.last = testing::right_result(a.view());
   out.samples_s = {0.5, 0.25};
+  out.prepare_s = {0.125, 0.0625};
+  out.collect_s = {2, 3};
   out.phases_s = {{"traverse", 0.25}};
   out.device_peak_bytes = 4096;
   out.device_bytes = {{"fill", 1024}};
@@ -97,11 +99,11 @@ class file_size_limit {
 
 TEST_CASE("a record has every field of the schema") {
   const json r = sample_record();
-  for (const char* key :
-       {"schema",    "run_id",     "time_utc", "argv",   "git",      "build",   "host",
-        "cpu",       "gpus",       "mpi",      "matrix", "ordering", "variant", "options",
-        "threads",   "chunk_size", "asked",    "wants",  "verify",   "status",  "reason",
-        "samples_s", "phases_s",   "result",   "mem",    "counters", "machine", "trials"}) {
+  for (const char* key : {"schema",   "run_id",  "time_utc", "argv",       "git",       "build",
+                          "host",     "cpu",     "gpus",     "mpi",        "matrix",    "ordering",
+                          "variant",  "options", "threads",  "chunk_size", "asked",     "wants",
+                          "verify",   "status",  "reason",   "samples_s",  "prepare_s", "collect_s",
+                          "phases_s", "result",  "mem",      "counters",   "machine",   "trials"}) {
     CAPTURE(key);
     CHECK(r.contains(key));
   }
@@ -126,7 +128,9 @@ TEST_CASE("a record has every field of the schema") {
   for (const char* key : {"repeat", "warmup", "timeout_s", "interleaved", "first_in_process"}) {
     CHECK(r.at("trials").contains(key));
   }
-  CHECK(r.at("trials").at("sampling") == "new_pattern");
+  CHECK(r.at("prepare_s").at(1) == 0.0625);
+  CHECK(r.at("collect_s").at(0) == 2);
+  CHECK(r.at("trials").at("sampling") == "other_pattern");
   for (const char* key : {"compiler", "nvcc", "flags", "arch", "type"}) {
     CHECK(r.at("build").contains(key));
   }

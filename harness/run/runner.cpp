@@ -11,6 +11,7 @@
 #include <numeric>
 #include <set>
 
+#include "common/generators.hpp"
 #include "common/mpi_context.hpp"
 #include "common/order_zero.hpp"
 #include "harness/run/job.hpp"
@@ -36,6 +37,21 @@ void check_phase_sum(const std::map<std::string, double>& phases, double wall) {
 // Whether any run of this process has begun, warm-ups included.
 bool process_has_run = false;
 
+// A 7-point grid in its natural order, which every variant analyses in milliseconds. No case has
+// this pattern, so no warm-up helps a timed run by what it found out.
+const pattern& warmup_pattern() {
+  static const pattern grid = generate("grid7:nx=12");
+  return grid;
+}
+
+int warmups_of(const trial_plan& trials) { return is_counting_build() ? 0 : trials.warmup; }
+
+double seconds_of(const std::function<void()>& action) {
+  const auto begin = phase_clock::clock::now();
+  action();
+  return std::chrono::duration<double>(phase_clock::clock::now() - begin).count();
+}
+
 // One case on one matrix, from prepare() to the last judgement.
 class case_run {
  public:
@@ -48,12 +64,14 @@ class case_run {
   void run() {
     const int repeat = is_counting_build() ? 1 : request_.trials.repeat;
     plan();
-    while (runs_done_ < runs_of(request_.trials) - repeat) timed_run("warm-up");
-    out_.first_in_process = !process_has_run && !is_counting_build();
     for (int k = 0; k < repeat; ++k) {
-      const double wall = timed_run("run");
+      v_.reset();
+      for (int w = 0; w < warmups_of(request_.trials); ++w) warm_up();
+      if (k == 0) out_.first_in_process = !process_has_run && !is_counting_build();
+      const double prepare_s = seconds_of([&] { prepare(); });
+      const double wall = timed(*v_, context_, "run");
       if (progress_ != nullptr) progress_->step(fmt::format("verifying run {}", k + 1));
-      note(wall);
+      note(wall, prepare_s);
       judge();
       if (out_.judged.status != run_status::fail) continue;
       if (repeat > 1) out_.judged.reason += fmt::format(" (run {} of {})", k + 1, repeat);
@@ -78,11 +96,20 @@ class case_run {
     out_.before = current_state();
   }
 
+  // Runs another pattern, so that the process is warm and knows nothing of the case. Silent, and
+  // without a checkpoint.
+  void warm_up() {
+    run_context context;
+    run_settings settings = settings_;
+    settings.checkpoint = {};
+    const std::unique_ptr<variant> v = create_for(*request_.info, warmup_pattern().n_rows);
+    v->prepare(warmup_pattern(), settings, context);
+    timed(*v, context, "warm-up");
+  }
+
   // To a new object the pattern is new. The memory of the last object has gone back before.
   void prepare() {
-    v_.reset();
     context_ = {};
-    if (progress_ != nullptr) context_.probe = &progress_->probe;
     if (mpi_context::world().root()) {
       context_.say = [this](const std::string& line) {
         if (!said_.insert(line).second) return;
@@ -94,21 +121,23 @@ class case_run {
     out_.predicted_bytes = context_.predicted_bytes;
   }
 
-  double timed_run(const char* what) {
+  double timed(variant& v, run_context& context, const char* what) {
     const double timeout = request_.trials.timeout;
-    prepare();
-    if (progress_ != nullptr) progress_->run(runs_done_, what);
+    if (progress_ != nullptr) {
+      context.probe = &progress_->probe;
+      progress_->run(runs_done_, what);
+    }
     ++runs_done_;
     process_has_run = true;
-    context_.counters = {};
-    context_.set_timeout(timeout);
+    context.counters = {};
+    context.set_timeout(timeout);
     std::unique_ptr<watchdog> guard;
     if (timeout > 0) {
       guard = std::make_unique<watchdog>(
           std::chrono::duration<double>(timeout + std::max(hang_margin, timeout)),
           [this] { hang(); });
     }
-    const double wall = job_->run(*v_, context_);
+    const double wall = job_->run(v, context);
     guard.reset();
     if (progress_ != nullptr) progress_->run_done();
     return wall;
@@ -126,12 +155,12 @@ class case_run {
   }
 
   // Takes over what the last run left in the context, and its result.
-  void note(double wall) {
+  void note(double wall, double prepare_s) {
     out_.device_bytes = context_.device_bytes;
     out_.device_peak_bytes = job_->max(context_.device_peak_bytes);
     out_.derived = context_.derived;
     out_.layout = context_.layout;
-    out_.last = v_->collect(out_.wants);
+    const double collect_s = seconds_of([&] { out_.last = v_->collect(out_.wants); });
     if (const auto peak = meter_.peak()) {
       out_.host_peak_bytes = std::max(out_.host_peak_bytes.value_or(0), job_->max(*peak));
     }
@@ -140,6 +169,8 @@ class case_run {
       return;
     }
     out_.samples_s.push_back(wall);
+    out_.prepare_s.push_back(prepare_s);
+    out_.collect_s.push_back(collect_s);
     phases_.push_back(context_.phases.seconds());
     job_->together([&] { check_phase_sum(phases_.back(), wall); });
     rank_phases_.push_back(job_->phases_by_rank(phases_.back()));
@@ -205,18 +236,21 @@ case_outcome merged(const std::vector<case_outcome>& rounds) {
   out.first_in_process = rounds.front().first_in_process;
   if (rounds.size() > 1 && !is_well(out))
     out.judged.reason += fmt::format(" (round {})", rounds.size());
-  out.samples_s.clear();
+  for (auto* list : {&out.samples_s, &out.prepare_s, &out.collect_s}) list->clear();
   out.verify_seconds = 0;
+  auto append = [](std::vector<double>& all, const std::vector<double>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
   std::vector<const case_outcome*> of_sample;
   for (const case_outcome& r : rounds) {
     out.verify_seconds += r.verify_seconds;
     out.device_peak_bytes = std::max(out.device_peak_bytes, r.device_peak_bytes);
     if (r.host_peak_bytes)
       out.host_peak_bytes = std::max(out.host_peak_bytes.value_or(0), *r.host_peak_bytes);
-    for (const double s : r.samples_s) {
-      out.samples_s.push_back(s);
-      of_sample.push_back(&r);
-    }
+    append(out.samples_s, r.samples_s);
+    append(out.prepare_s, r.prepare_s);
+    append(out.collect_s, r.collect_s);
+    of_sample.insert(of_sample.end(), r.samples_s.size(), &r);
     if (r.last) out.last = r.last;
   }
   if (!out.samples_s.empty()) {
@@ -234,7 +268,7 @@ case_outcome skipped_case(const std::string& reason) {
 }
 
 int runs_of(const trial_plan& trials) {
-  return is_counting_build() ? 1 : trials.warmup + trials.repeat;
+  return is_counting_build() ? 1 : trials.repeat * (1 + trials.warmup);
 }
 
 case_outcome run_case(const prepared_pattern& a, const case_request& request, verifier& check,

@@ -19,7 +19,7 @@ namespace gsofa {
 /// How often a case is run.
 struct trial_plan {
   int repeat = 3;      ///< timed runs, each verified
-  int warmup = 1;      ///< runs before them that are neither timed nor verified
+  int warmup = 1;      ///< runs of another pattern before each of them
   double timeout = 0;  ///< seconds for each run; 0: none
   /// The runs of a case take turns with those of the other cases of its matrix, in both directions
   /// alternately; a case whose runs take long_run or more has fewest_repeats of them at most.
@@ -44,6 +44,9 @@ struct case_outcome {
   want_set wants;  ///< as passed to prepare(): also those of verification
   /// Wall time of each timed run, in order, each of an object of its own.
   std::vector<double> samples_s;
+  /// Of each sample: construction and prepare() before it, which allocate and upload, and collect()
+  /// after it, which downloads `wants`.
+  std::vector<double> prepare_s, collect_s;
   /// True if the first sample is of the first run of this process, which also creates the context
   /// of the GPU, starts threads and maps memory; false where a warm-up or another case ran before.
   bool first_in_process = false;
@@ -76,10 +79,10 @@ case_outcome merged(const std::vector<case_outcome>& rounds);
 /// Number of the (lower) median sample; samples must not be empty.
 std::size_t median_index(const std::vector<double>& samples);
 
-/// Times patterns that are analysed for the first time in a warm process: every run, warm-ups
-/// included, has a variant object of its own, constructed and prepared off the clock, and verifies
-/// every result off the clock. Exceptions become a status. In the counting build the case runs once
-/// and its time is dropped.
+/// Times patterns that are analysed for the first time in a warm process: warm-ups before each
+/// timed run analyse another pattern, a small grid; every run has a variant object of its own,
+/// constructed and prepared off the clock; every result is verified off the clock. Exceptions
+/// become a status. In the counting build the case runs once and its time is dropped.
 ///
 /// Collective for distributed variants in a job of several ranks: rank 0 verifies and knows the
 /// times, from a barrier before run() to one after it on its clock; status and reason are the same

@@ -43,7 +43,7 @@ TEST_CASE("a right variant: samples, phases, wants") {
   const auto out = run_fake(info, {.repeat = 3, .warmup = 2});
   CHECK(out.judged.status == run_status::pass);
   CHECK(out.judged.reason.empty());
-  CHECK(runs == 5);
+  CHECK(runs == 9);
   REQUIRE(out.samples_s.size() == 3);
   CHECK(out.verify_mode == "oracle");
   CHECK(out.wants.has(want::digest));
@@ -54,9 +54,11 @@ TEST_CASE("a right variant: samples, phases, wants") {
 }
 
 TEST_CASE(
-    "every run has an object of its own, prepared off the clock after the last one has gone") {
+    "every run has an object of its own, prepared off the clock after the last one has gone, and "
+    "follows runs of another pattern") {
   struct counts {
     int made = 0, alive = 0, most_alive = 0, runs_of_prepared = 0;
+    std::vector<bool> of_the_case;
   } seen;
   class counted : public testing::fake_variant {
    public:
@@ -69,6 +71,7 @@ TEST_CASE(
                  run_context& context) override {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       CHECK(context.derived.empty());
+      seen_.of_the_case.push_back(a.n_rows == reference::worked_example().n_rows);
       context.derived["found"] = 1;
       prepared_ = true;
       fake_variant::prepare(a, settings, context);
@@ -86,12 +89,15 @@ TEST_CASE(
   info.create = [&seen] { return std::make_unique<counted>(seen); };
   const auto out = run_fake(info, {.repeat = 3, .warmup = 2});
   CHECK(out.judged.status == run_status::pass);
-  CHECK(seen.made == 5);
+  CHECK(seen.made == 9);
   CHECK(seen.most_alive == 1);
   CHECK(seen.alive == 0);
-  CHECK(seen.runs_of_prepared == 5);
+  CHECK(seen.runs_of_prepared == 9);
+  CHECK(seen.of_the_case == std::vector<bool>{0, 0, 1, 0, 0, 1, 0, 0, 1});
   REQUIRE(out.samples_s.size() == 3);
   CHECK(std::ranges::min(out.samples_s) < 0.02);
+  CHECK(std::ranges::min(out.prepare_s) >= 0.02);
+  CHECK(out.collect_s.size() == 3);
   CHECK_FALSE(out.first_in_process);
 }
 

@@ -57,12 +57,13 @@ class RunTest(CliTest):
         self.assertFalse(plain[0]["trials"]["interleaved"])
         self.assertEqual(plain[0]["result"], turns[0]["result"])
 
-    def test_samples_are_of_new_patterns_and_the_first_of_the_process_is_marked(self):
+    def test_each_sample_follows_another_pattern_and_the_first_of_the_process_is_marked(self):
         arguments = ("--matrix", self.small, "--variant", "cpu_fill2", "--variant", "cpu_maxid", "--repeat", "2")
         for more, first in ((("--warmup", "0"), "cpu_fill2"), (("--warmup", "0", "--interleave"), "cpu_fill2"), ((), None)):
             for r in self.records(*arguments, *more):
                 self.assertEqual(r["trials"]["first_in_process"], r["variant"] == first, more)
-                self.assertEqual(r["trials"]["sampling"], "new_pattern")
+                self.assertEqual(r["trials"]["sampling"], "other_pattern")
+                self.assertEqual([len(r[k]) for k in ("samples_s", "prepare_s", "collect_s")], [2] * 3)
 
     def test_no_matching_adds_the_diagonal_and_says_so(self):
         path = self.write("open.mtx", NO_DIAGONAL)
@@ -189,7 +190,7 @@ class RunTest(CliTest):
         self.assertEqual(run("prepare", self.small, "-o", str(self.folder / "p")).returncode, OK)
         done = run("run", self.small, "--variant", "cpu_maxid", "--threads", "8", "--json")
         self.assertEqual((done.returncode, records_of(done.stdout)[0]["reason"]),
-                         (RUN_FAILED, "cannot start 3 threads: the system allows fewer"))
+                         (RUN_FAILED, "cannot start 8 threads: the system allows fewer"))
         # A variant is not to blame.
         for args in (["run", self.small, "--variant", "cpu_fill1", "--timeout", "60"], ["check", "--variant", "cpu_fill1"]):
             done = run(*args)

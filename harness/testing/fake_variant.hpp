@@ -35,13 +35,14 @@ class fake_variant : public variant {
   fake_variant(std::function<void(run_context&)> during_run, std::function<void(result&)> tamper)
       : during_run_(std::move(during_run)), tamper_(std::move(tamper)) {}
   void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
-    result_ = right_result(a, settings.chunk_size);
+    a_ = a;
+    chunk_size_ = settings.chunk_size;
   }
   void run(run_context& context) override {
     if (during_run_) during_run_(context);
   }
   result collect(want_set) override {
-    result r = result_;
+    result r = right_result(a_, chunk_size_);
     if (tamper_) tamper_(r);
     return r;
   }
@@ -49,7 +50,8 @@ class fake_variant : public variant {
  private:
   std::function<void(run_context&)> during_run_;
   std::function<void(result&)> tamper_;
-  result result_;
+  pattern_view a_;
+  index_t chunk_size_ = 0;
 };
 
 inline variant_info fake_info(std::function<void(run_context&)> during_run = {},

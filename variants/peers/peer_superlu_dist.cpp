@@ -1,12 +1,13 @@
 // peer_superlu_dist: the sequential symbolic factorization of SuperLU_DIST, routine symbfact.
 //
 // Li & Demmel 2003 (ACM TOMS 29): Gilbert-Peierls by columns with symmetric pruning and supernodal
-// traversal. This variant calls symbfact as pdgssvx does, on a matrix that is already permuted,
-// with relaxed supernodes off (relax = 1): relaxation pads the lists and over-counts. Even so its U
-// is a superset of the fill on some nonsymmetric patterns: a supernode is a run of columns of L of
-// equal structure, and the upper triangle of its diagonal block is stored completely, even if U is
-// not full there (g7jac040sc with METIS: 1,048,022 entries for 1,047,475). Hence not exact.
-// Encoding of its result: supernode k has columns xsup[k] .. xsup[k+1]-1, rows lsub[xlsub[xsup[k]]
+// traversal. This variant calls symbfact as pdgssvx does, on a matrix that is already permuted.
+// Option relax = 1 turns relaxed supernodes off, which pad the lists and over-count; the library's
+// default of 60 is faster. Even with relax = 1 U is a superset of the fill on some nonsymmetric
+// patterns: a supernode is a run of columns of L of equal structure, and the upper triangle of its
+// diagonal block is stored completely, even if U is not full there (g7jac040sc with METIS:
+// 1,048,022 entries for 1,047,475). Hence not exact. Encoding of its result: supernode k has
+// columns xsup[k] .. xsup[k+1]-1, rows lsub[xlsub[xsup[k]]
 // ..xlsub[xsup[k]+1]) (with the diagonal block); column j of U has one segment per entry of
 // usub[xusub[j] .. xusub[j+1]), from that row to the last of its supernode. Timed: symbfact alone.
 // symbfact allocates its own memory.
@@ -38,7 +39,14 @@ class peer_superlu_dist final : public variant {
   void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
     settings_ = settings;
     n_ = a.n_rows;
-    const pattern columns = transpose(a);
+    const auto relax = static_cast<int>(settings.options.integer("relax"));
+    std::vector<index_t> parent = elimination_tree(symmetrized(a, diagonal::drop));
+    // Relaxed supernodes need a postordered tree, as pdgssvx has it.
+    const std::vector<index_t> post = postorder(parent);
+    own_order_ = relax > 1 && !std::ranges::is_sorted(post);
+    const pattern given = own_order_ ? permute(a, post, post) : pattern();
+    if (own_order_) parent = elimination_tree(symmetrized(given, diagonal::drop));
+    const pattern columns = transpose(own_order_ ? given.view() : a);
     narrow<int_t>(columns.nnz(), "nonzeros for SuperLU_DIST");
     row_index_.assign(columns.col_idx.begin(), columns.col_idx.end());
     begin_.assign(columns.row_ptr.begin(), columns.row_ptr.end() - 1);
@@ -46,12 +54,11 @@ class peer_superlu_dist final : public variant {
     values_.assign(columns.col_idx.size(), 1.0);
     identity_.resize(at(n_));
     for (index_t j = 0; j < n_; ++j) identity_[at(j)] = j;
-    const std::vector<index_t> parent = elimination_tree(symmetrized(a, diagonal::drop));
     etree_.resize(at(n_));
     for (index_t j = 0; j < n_; ++j) etree_[at(j)] = parent[at(j)] < 0 ? n_ : parent[at(j)];
 
     set_default_options_dist(&options_);
-    options_.superlu_relax = 1;
+    options_.superlu_relax = relax;
     options_.PrintStat = NO;
     store_ = {static_cast<int_t>(row_index_.size()), values_.data(), row_index_.data(),
               begin_.data(), end_.data()};
@@ -97,6 +104,7 @@ class peer_superlu_dist final : public variant {
           out.u_row_counts, settings_.chunk_size,
           [&](index_t s, index_t r) { return std::ranges::binary_search(out.l.row(s), r); });
     }
+    out.of_own_order = own_order_;
     if (!wants.has(want::pattern)) out.l = out.u = {};
     if (!wants.has(want::counts)) out.l_row_counts = out.u_row_counts = {};
     return out;
@@ -125,6 +133,7 @@ class peer_superlu_dist final : public variant {
   SuperMatrix matrix_{};
   Glu_persist_t persist_{};
   Glu_freeable_t lists_{};
+  bool own_order_ = false;  // the postorder of the given order
   bool held_ = false;
 };
 
@@ -147,8 +156,14 @@ std::unique_ptr<variant> create() {
 GSOFA_REGISTER_VARIANT({
     .name = "peer_superlu_dist",
     .device = "peer",
-    .summary = "symbfact of SuperLU_DIST, sequential, without relaxed supernodes",
+    .summary = "symbfact of SuperLU_DIST, sequential",
     .citation = "Li & Demmel 2003; Grigori, Demmel & Li 2007; paper Figure 12",
+    .options = {{.name = "relax",
+                 .default_value = std::int64_t{1},
+                 .help = "most columns of a relaxed supernode; 1: none; SuperLU_DIST's default: 60",
+                 .minimum = 1,
+                 .maximum = 1000000,
+                 .tested = {"60"}}},
     .exact = false,
     .unavailable = gsofa::missing,
     .create = gsofa::create,
