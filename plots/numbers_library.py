@@ -54,10 +54,6 @@ def two_replicas():
     return found
 
 
-REPLACED = ("2.4.6", "3.0.14", "7.0.3")  # releases of AMD, CHOLMOD and Scotch that have newer ones next to them
-OLD, NEW = "8.1.2 (Debian)", "9.2.1 (-O3)"  # of SuperLU_DIST
-
-
 @document("harness/library/metis/README.md", "| variable | effect |", "| test | checks |")
 def metis():
     both = on_16_threads()
@@ -250,25 +246,6 @@ def readme():
     for name, (gpu, cores) in cells.items():
         door = next(d for d in doors if d[0].startswith(f"| {name}"))
         yield f"{door[0]} | {door[1]} | {mean_and_span(gpu)} | {mean_and_span(cores) if cores else '-'} |"
-
-
-@document("experiments/judgement/README.md", "| kind | panels and SuperLU_DIST | the paper's search |",
-          "| group | one H100, 16 hardware threads | four H200s, 64 hardware threads |")
-def newest_rivals():
-    """The sentences on newer releases."""
-    ratios, better = [], 0
-    for rows in table("2026-11-27_cpu2_rivals/orders.csv").where(kind="real").each("input").values():
-        of = {(r["package"], r["version"]): number(r, "operations") for r in rows}
-        best = min(of[k] for k in of if not k[0].startswith("this program") and k[1] not in REPLACED)
-        ratios.append(of["this program, tournament", "0.3.0"] / best)
-        better += ratios[-1] <= 1
-    yield f"`tournament` needs {statistics.geometric_mean(ratios):.2f} of the operations of the best of METIS 5.1.0, AMD 3.3.3, CHOLMOD 5.3.0"
-    yield f"and no more operations than the best on {better} of the {len(ratios)}"
-    rows = table("2026-11-27_cpu2_rivals/superlu_dist.csv").each("input").values()
-    pairs = [{r["version"]: r for r in of} for of in rows]
-    times = statistics.geometric_mean(number(of[NEW], "symbfact_s") / number(of[OLD], "symbfact_s") for of in pairs)
-    if all(of[NEW][key] == of[OLD][key] for of in pairs for key in ("nnz_l", "nnz_u")):
-        yield f"SuperLU_DIST 9.2.1 finds the same entries of L and U as 8.1.2, which the table compares with, and `symbfact` takes {times:.2f} times the time of Debian's 8.1.2 ({len(pairs)} real matrices)"
 
 
 for without_measurements in ("harness/library/README.md", "variants/panels/README.md"):

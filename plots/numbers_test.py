@@ -13,6 +13,7 @@ try:
     import numbers_orders  # noqa: F401
     import numbers_panels  # noqa: F401
     import numbers_records
+    import numbers_rivals  # noqa: F401
     import numbers_scaling  # noqa: F401
     import numbers_studies  # noqa: F401
 except ImportError as e:
