@@ -108,8 +108,9 @@ bool is_symmetric(const pattern_view& a, int threads) {
 }
 
 pattern symmetrized(const pattern_view& a, diagonal mode, int threads) {
-  if (threads <= 1 || a.nnz() < least_entries) return symmetrized(a, mode);
+  if (threads < 1 || a.nnz() < least_entries) threads = 1;
   if (is_symmetric(a, threads)) return with_diagonal(a, mode, threads);
+  if (threads == 1) return symmetrized(a, mode);
   const index_t n = a.n_rows;
   const auto for_rows = [&](auto&& body) {
     parallel_ranges(threads, n, rows_at_once, [&](int, index_t from, index_t to) {
@@ -156,6 +157,13 @@ pattern symmetrized(const pattern_view& a, diagonal mode, int threads) {
   });
   take_written(out.col_idx, size);
   return out;
+}
+
+pattern_view graph_of(const pattern_view& a, int threads, pattern& storage) {
+  const bool has_diagonal = count_missing_diagonal(a) < a.n_rows;
+  if (!has_diagonal && is_symmetric(a, std::max(threads, 1))) return a;
+  storage = symmetrized(a, diagonal::drop, threads);
+  return storage;
 }
 
 }  // namespace gsofa

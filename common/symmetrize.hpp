@@ -9,6 +9,9 @@ namespace gsofa {
 /// if the system refuses a thread.
 pattern symmetrized(const pattern_view& a, diagonal mode, int threads);
 
+/// symmetrized(a, diagonal::drop, threads): `a` itself if that is equal, otherwise in `storage`.
+pattern_view graph_of(const pattern_view& a, int threads, pattern& storage);
+
 /// Whether the pattern of a square A, with any diagonal, is symmetric.
 bool is_symmetric(const pattern_view& a, int threads);
 

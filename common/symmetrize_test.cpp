@@ -37,6 +37,13 @@ TEST_CASE("symmetric patterns, with some of the diagonal, and all but symmetric 
     for (const diagonal mode : {diagonal::keep, diagonal::drop}) {
       const pattern one = symmetrized(b, mode);
       for (const int threads : {2, 3, 16}) CHECK(symmetrized(b, mode, threads) == one);
+      for (const pattern& c : {b, one}) {
+        pattern copy;
+        const pattern_view g = graph_of(c, 2, copy);
+        CHECK((g.col_idx.data() == c.col_idx.data()) == (c == symmetrized(c, diagonal::drop)));
+        CHECK(symmetrized(c, diagonal::drop).col_idx ==
+              std::vector(g.col_idx.begin(), g.col_idx.end()));
+      }
     }
   };
   check(a);

@@ -11,7 +11,8 @@ namespace gsofa::orders {
 namespace {
 
 ordering amf_order(const pattern_view& a, const order_settings& settings) {
-  const pattern s = symmetrized(a, diagonal::drop, settings.threads);
+  pattern sum;
+  const pattern_view s = graph_of(a, settings.threads, sum);
   const bool fill = settings.options.choice("score") == "fill";
   return {.order = minimum_degree(
               {.begin = s.row_ptr, .adj = s.col_idx},

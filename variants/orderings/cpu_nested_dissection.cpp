@@ -14,8 +14,8 @@ namespace {
 
 ordering order_on_cpu(const pattern_view& a, const order_settings& settings) {
   const auto dissected = [&](const pattern_view& part) -> ordering {
-    const pattern s = symmetrized(part, diagonal::drop, settings.threads);
-    dissection d = nested_dissection(s, settings_of(settings));
+    pattern sum;
+    dissection d = nested_dissection(graph_of(part, settings.threads, sum), settings_of(settings));
     return {
         .order = std::move(d.order), .method = {}, .library = {}, .separators = std::move(d.tree)};
   };

@@ -1,6 +1,7 @@
 #include "harness/library/cpp/input.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <type_traits>
 
@@ -32,16 +33,17 @@ checked_rows look_at_rows(Index begin, Index end, std::span<const Offset> ptr,
                           std::span<const Index> idx, Index n) {
   checked_rows found;
   for (Index i = begin; i < end; ++i) {
-    Index previous = -1;
-    bool has_diagonal = false;
-    for (Offset p = ptr[at(i)]; p < ptr[at(i) + 1]; ++p) {
-      const Index j = idx[at(p)];
-      found.in_range = found.in_range && j >= 0 && j < n;
-      found.ascending = found.ascending && j > previous;
-      has_diagonal = has_diagonal || j == i;
-      previous = j;
+    const auto row = idx.subspan(at(ptr[at(i)]), at(ptr[at(i) + 1] - ptr[at(i)]));
+    const bool ascends = std::ranges::adjacent_find(row, std::greater_equal()) == row.end();
+    found.ascending = found.ascending && ascends;
+    if (ascends) {
+      found.in_range = found.in_range && (row.empty() || (row.front() >= 0 && row.back() < n));
+      found.missing += std::ranges::binary_search(row, i) ? 0 : 1;
+    } else {
+      const auto [least, most] = std::ranges::minmax(row);
+      found.in_range = found.in_range && least >= 0 && most < n;
+      found.missing += std::ranges::find(row, i) == row.end() ? 1 : 0;
     }
-    found.missing += has_diagonal ? 0 : 1;
   }
   return found;
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "gsofa/gsofa.hpp"
@@ -61,7 +62,9 @@ bool is_graph(const call_arguments<Index>& a) {
   }
   const auto entries = static_cast<std::size_t>(a.xadj[a.n] - base);
   if (entries > 0 && a.adjncy == nullptr) return false;
-  const auto in_range = [&](Index j) { return j >= base && j - base < a.n; };
+  const auto in_range = [n = static_cast<std::make_unsigned_t<Index>>(a.n), base](Index j) {
+    return std::make_unsigned_t<Index>(j) - std::make_unsigned_t<Index>(base) < n;
+  };
   if (!std::ranges::all_of(std::span(a.adjncy, entries), in_range)) return false;
   return a.vwgt == nullptr || std::all_of(a.vwgt, a.vwgt + a.n, [](Index w) { return w >= 0; });
 }

@@ -27,11 +27,20 @@ std::vector<std::uint8_t> find_hubs(team& crew, const pattern_view& s) {
   return hub;
 }
 
-// Whether u and v, which are adjacent, have one closed neighbourhood, hubs apart.
+// Whether u < v, which are adjacent, have one closed neighbourhood, hubs apart.
 bool same_neighbourhood(const pattern_view& s, std::span<const std::uint8_t> hub, index_t u,
                         index_t v) {
   const auto a = s.row(u);
   const auto b = s.row(v);
+  // With the same hubs, entries between u and v are one place further on in row v.
+  const auto of_v = std::ranges::lower_bound(a, v);
+  const auto of_u = std::ranges::lower_bound(b, u);
+  const auto same = a.begin() + (of_u - b.begin());
+  if (a.size() == b.size() && same <= of_v && std::equal(a.begin(), same, b.begin()) &&
+      std::equal(same, of_v, of_u + 1) &&
+      std::equal(of_v + 1, a.end(), b.begin() + (of_v - a.begin()) + 1)) {
+    return true;
+  }
   const auto skip = [&](std::span<const index_t> row, std::size_t& i) {
     while (i < row.size() && (hub[at(row[i])] != 0 || row[i] == u || row[i] == v)) ++i;
   };
@@ -47,14 +56,18 @@ bool same_neighbourhood(const pattern_view& s, std::span<const std::uint8_t> hub
 // closed neighbourhood are adjacent, so only neighbours are compared.
 std::vector<index_t> find_twins(team& crew, const pattern_view& s,
                                 std::span<const std::uint8_t> hub) {
+  std::vector<std::uint64_t> key(at(s.n_rows));
   std::vector<std::uint64_t> hash(at(s.n_rows));
   std::vector<index_t> twin(at(s.n_rows));
   crew.ranges(s.n_rows, vertex_grain, [&](int, offset_t from, offset_t to) {
     for (auto v = static_cast<index_t>(from); v < to; ++v) {
-      std::uint64_t sum = mix64(static_cast<std::uint64_t>(v) + 1);
-      for (const index_t u : s.row(v)) {
-        if (hub[at(u)] == 0) sum += mix64(static_cast<std::uint64_t>(u) + 1);
-      }
+      key[at(v)] = hub[at(v)] != 0 ? 0 : mix64(static_cast<std::uint64_t>(v) + 1);
+    }
+  });
+  crew.ranges(s.n_rows, vertex_grain, [&](int, offset_t from, offset_t to) {
+    for (auto v = static_cast<index_t>(from); v < to; ++v) {
+      std::uint64_t sum = key[at(v)];
+      for (const index_t u : s.row(v)) sum += key[at(u)];
       hash[at(v)] = sum;
     }
   });
