@@ -5,10 +5,12 @@
 #include <archive_entry.h>
 #include <dlfcn.h>
 #include <locale.h>
+#include <sys/mman.h>
 #endif
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -52,12 +54,22 @@ const char* name_of(wrapping kind) {
 
 namespace {
 
+// libarchive ends the process where one of its small allocations fails, and reports it where a
+// large one fails. Throws std::bad_alloc unless the small ones of a call will find their memory.
+void require_room() {
+  constexpr std::size_t room = std::size_t{8} << 20;
+  void* const there =
+      ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (there == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(there, room);
+}
+
 // Functions of libarchive. It is loaded when a file needs it, and its symbols stay its own: a
 // program that links libgsofa gets neither libarchive nor the libraries behind it (libxml2,
 // libcrypto, ...).
 class libarchive {
  public:
-  // Never unloaded.
+  // Never unloaded. Throws std::bad_alloc.
   static const libarchive& loaded() {
     // No lock, which a thread that a forked child lacks could hold.
     static std::atomic<const libarchive*> found;
@@ -68,8 +80,9 @@ class libarchive {
     }
     return *there;
   }
-  // Throws unavailable_error beginning with `name`.
+  // Throws unavailable_error beginning with `name`, std::bad_alloc.
   static const libarchive& get(const std::string& name) {
+    require_room();
     const std::string reason = loaded().unavailable();
     if (!reason.empty()) throw unavailable_error(name + ": " + reason);
     return loaded();
@@ -84,9 +97,15 @@ class libarchive {
   std::string reason_;
 
   libarchive() {
-    if (handle_ != nullptr && reason_.empty()) return;
-    const char* const why = handle_ == nullptr ? ::dlerror() : nullptr;
-    if (reason_.empty()) reason_ = excerpt(why != nullptr ? why : file, 160);
+    if (handle_ != nullptr) return;
+    const char* const said = ::dlerror();
+    const std::string why = said != nullptr ? said : file;
+    // Both are what the loader says where an address space is full.
+    for (const char* const full :
+         std::initializer_list<const char*>{"failed to map segment", std::strerror(ENOMEM)}) {
+      if (why.find(full) != std::string::npos) throw std::bad_alloc();
+    }
+    reason_ = excerpt(why, 160);
   }
 
   template <class Function>
@@ -204,6 +223,7 @@ struct archive_reader::state {
       library.format_tar(handle);
       if (kind != wrapping::tar) library.format_raw(handle);
     }
+    require_room();
     check(library.open(handle, this, nullptr, fill, nullptr));
   }
 
@@ -213,7 +233,7 @@ struct archive_reader::state {
     if (status >= ARCHIVE_OK) return;
     const char* const why = library.error_text(handle);
     const int number = library.error_number(handle);
-    if (number == ENOMEM) throw input_error(name + ": not enough memory to decompress it");
+    if (number == ENOMEM) throw std::bad_alloc();
     throw input_error(name + ": corrupt or truncated " + name_of(kind) +
                       (why != nullptr ? " (" + excerpt(why, 80) + ")" : ""));
   }
@@ -239,6 +259,7 @@ std::string archive_reader::unavailable() { return libarchive::loaded().unavaila
 bool archive_reader::next(std::string& path) {
   const utf8_names names;
   while (!state_->ended) {
+    require_room();
     struct archive_entry* entry = nullptr;
     const int status = state_->library.next_header(state_->handle, &entry);
     if (status == ARCHIVE_EOF) {
@@ -267,6 +288,7 @@ bool archive_reader::single() const {
 std::size_t archive_reader::read(std::span<char> out) {
   std::size_t done = 0;
   while (done < out.size() && !state_->ended) {
+    require_room();
     const la_ssize_t got =
         state_->library.read_data(state_->handle, out.data() + done, out.size() - done);
     state_->check(got);

@@ -212,7 +212,7 @@ pattern generate(const std::string& spec) {
   try {
     return f->make(args);
   } catch (const std::bad_alloc&) {
-    args.fail("not enough memory");
+    throw budget_error(spec + ": out of memory");
   }
 }
 

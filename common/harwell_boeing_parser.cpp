@@ -107,8 +107,8 @@ class format_parser {
 
 class harwell_parser {
  public:
-  harwell_parser(matrix_content& content, std::int64_t memory_limit)
-      : content_(content), lines_(content), entries_(content.name(), memory_limit) {}
+  harwell_parser(matrix_content& content, const memory_bound& bound)
+      : content_(content), lines_(content), entries_(content.name(), bound) {}
 
   pattern parse(matrix_file_header& header) {
     read_header(header);
@@ -283,7 +283,7 @@ void harwell_parser::read_pointers() {
            std::to_string(declared_ + 1));
     }
     pointers_.push_back(value);
-    entries_.check_memory(8 * static_cast<offset_t>(pointers_.size()));
+    entries_.hold(sizeof value);
     last = value;
   });
   if (last - 1 != declared_) {
@@ -302,7 +302,7 @@ void harwell_parser::read_indices() {
     }
     while (pointers_[column + 1] <= entry) ++column;
     entries_.add(static_cast<index_t>(value - 1), static_cast<index_t>(column));
-    if (entry++ % 65536 == 0) entries_.check_memory(8 * entries_.count());
+    ++entry;
   });
 }
 
@@ -319,8 +319,8 @@ void harwell_parser::skip_values() {
 }  // namespace
 
 pattern parse_harwell_boeing(matrix_content& content, matrix_file_header& header,
-                             std::int64_t memory_limit) {
-  return harwell_parser(content, memory_limit).parse(header);
+                             const memory_bound& bound) {
+  return harwell_parser(content, bound).parse(header);
 }
 
 }  // namespace gsofa

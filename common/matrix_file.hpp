@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 
 #include "common/matrix_parsers.hpp"
@@ -19,11 +18,10 @@ namespace gsofa {
 /// members in sequence (`unzip -p FILE | sha256sum`).
 ///
 /// Throws input_error, one line that names file, line and reason, on any fault: no matrix,
-/// truncated, indices out of range, dimensions beyond 2^31 - 1, more than `memory_limit` bytes
-/// needed (0: available_memory()); unavailable_error if this build lacks the library that
-/// decompresses it.
+/// truncated, indices out of range, dimensions beyond 2^31 - 1; budget_error if the matrix needs
+/// more than `bound`; unavailable_error if this build lacks the library that decompresses it.
 pattern read_matrix_file(const std::filesystem::path& file, matrix_file_header* header = nullptr,
-                         std::int64_t memory_limit = 0);
+                         const memory_bound& bound = {});
 
 /// The SHA-256 in the header of read_matrix_file(). Throws input_error as read_matrix_file(),
 /// except for faults of the matrix itself.

@@ -34,7 +34,7 @@ class matrix_scratch {
   std::string refusal(const std::string& bytes, std::int64_t memory_limit = 0) const {
     put(file(), bytes);
     try {
-      read_matrix_file(file(), nullptr, memory_limit);
+      read_matrix_file(file(), nullptr, {.bytes = memory_limit});
     } catch (const error& e) {
       const std::string message = e.what();
       REQUIRE(message.starts_with(file().string()));
@@ -286,7 +286,7 @@ TEST_CASE(".npz: faults are named") {
                   npy_member{"data", npy("|V0", "(2, 1000000)", "")}, text_array("format", "dia")},
                  true),
              4 << 20)
-            .starts_with(": not enough memory for 1000000 x 1000000"));
+            .starts_with(": out of memory: 1000000 x 1000000 needs"));
 }
 
 // --- archives ----------------------------------------------------------------------------------

@@ -60,8 +60,8 @@ constexpr word_meaning symmetries[] = {
 
 class market_parser {
  public:
-  market_parser(matrix_content& content, std::int64_t memory_limit)
-      : content_(content), lines_(content), entries_(content.name(), memory_limit) {}
+  market_parser(matrix_content& content, const memory_bound& bound)
+      : content_(content), lines_(content), entries_(content.name(), bound) {}
 
   pattern parse(matrix_file_header& header) {
     read_banner();
@@ -248,7 +248,6 @@ void market_parser::read_entries() {
   const char* end = nullptr;
   while (lines_.next_block(begin, end)) {
     parse_block(begin, end);
-    entries_.check_memory(8 * entries_.count());
   }
   if (entries_.count() != declared_) {
     fail("the file ends after " + std::to_string(entries_.count()) + " of the " +
@@ -281,7 +280,7 @@ void market_parser::count_values() {
 
 pattern market_parser::dense() {
   entries_.begin(n_rows_, n_cols_, false, 0);
-  entries_.check_memory(8 * (offset_t{n_rows_} + 1) + 4 * offset_t{n_rows_} * n_cols_);
+  entries_.check_memory(4 * offset_t{n_rows_} * n_cols_);
   pattern a;
   a.n_rows = n_rows_;
   a.n_cols = n_cols_;
@@ -298,8 +297,8 @@ pattern market_parser::dense() {
 }  // namespace
 
 pattern parse_matrix_market(matrix_content& content, matrix_file_header& header,
-                            std::int64_t memory_limit) {
-  return market_parser(content, memory_limit).parse(header);
+                            const memory_bound& bound) {
+  return market_parser(content, bound).parse(header);
 }
 
 }  // namespace gsofa

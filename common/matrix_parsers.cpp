@@ -7,20 +7,19 @@
 
 namespace gsofa {
 
-pattern parse_matrix(matrix_content& content, matrix_file_header& header,
-                     std::int64_t memory_limit) {
-  const std::int64_t limit = memory_limit > 0 ? memory_limit : available_memory();
+pattern parse_matrix(matrix_content& content, matrix_file_header& header, memory_bound bound) {
+  if (bound.bytes == 0) bound.bytes = available_memory();
   try {
     switch (content.format()) {
       case matrix_format::matrix_market:
-        return parse_matrix_market(content, header, limit);
+        return parse_matrix_market(content, header, bound);
       case matrix_format::harwell_boeing:
-        return parse_harwell_boeing(content, header, limit);
+        return parse_harwell_boeing(content, header, bound);
       case matrix_format::scipy_npz:
-        return parse_scipy_npz(content, header, limit);
+        return parse_scipy_npz(content, header, bound);
     }
   } catch (const std::bad_alloc&) {
-    throw input_error(content.name() + ": not enough memory for the matrix");
+    throw budget_error(content.name() + ": out of memory");
   }
   return {};
 }

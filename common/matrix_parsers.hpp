@@ -8,6 +8,12 @@
 
 namespace gsofa {
 
+/// What reading a matrix may take.
+struct memory_bound {
+  std::int64_t bytes = 0;     ///< in all; 0: available_memory()
+  std::int64_t per_row = 16;  ///< that the caller will hold: row pointers and a copy of them
+};
+
 /// The properties of a matrix that its file states.
 struct matrix_file_header {
   matrix_format format = matrix_format::matrix_market;
@@ -18,27 +24,26 @@ struct matrix_file_header {
 };
 
 /// The pattern in `content`, in any of the formats; fills `header` except its SHA-256. Throws
-/// input_error as read_matrix_file() does.
-pattern parse_matrix(matrix_content& content, matrix_file_header& header,
-                     std::int64_t memory_limit);
+/// as read_matrix_file() does.
+pattern parse_matrix(matrix_content& content, matrix_file_header& header, memory_bound bound = {});
 
 /// Matrix Market, coordinate or array. Blank lines and lines that begin with % may occur anywhere
 /// after the banner. The values of an entry must be present; they are not checked otherwise.
 /// Source: Boisvert, Pozo & Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
 pattern parse_matrix_market(matrix_content& content, matrix_file_header& header,
-                            std::int64_t memory_limit);
+                            const memory_bound& bound);
 
 /// Harwell-Boeing and Rutherford-Boeing, assembled. Pointers and indices are read by the columns of
 /// the header's Fortran formats; values and right-hand sides are skipped.
 /// Sources: Duff, Grimes & Lewis, Users' Guide for the Harwell-Boeing Sparse Matrix Collection
 /// (1992); The Rutherford-Boeing Sparse Matrix Collection, RAL-TR-97-031 (1997).
 pattern parse_harwell_boeing(matrix_content& content, matrix_file_header& header,
-                             std::int64_t memory_limit);
+                             const memory_bound& bound);
 
 /// .npz of scipy.sparse.save_npz: formats csr, csc, coo, bsr (every position of a block is an
 /// entry) and dia (every position of a diagonal within the matrix is an entry). Source: SciPy's
 /// scipy.sparse.load_npz; NumPy Enhancement Proposal 1 for arrays.
 pattern parse_scipy_npz(matrix_content& content, matrix_file_header& header,
-                        std::int64_t memory_limit);
+                        const memory_bound& bound);
 
 }  // namespace gsofa

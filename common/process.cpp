@@ -1,6 +1,7 @@
 #include "common/process.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,18 +21,49 @@ namespace gsofa {
 
 namespace {
 
-// The number in the first line of `file` that begins with `key`; -1 if there is none.
-std::int64_t number_after(const char* file, std::string_view key) {
+namespace fs = std::filesystem;
+
+constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+// The number in the first line of `file` that begins with `key`; `otherwise` if there is none.
+std::int64_t number_after(const fs::path& file, std::string_view key, std::int64_t otherwise) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
     if (!line.starts_with(key)) continue;
     const std::size_t digit = line.find_first_of("0123456789", key.size());
-    if (digit == std::string::npos) return -1;
-    std::int64_t value = -1;
+    if (digit == std::string::npos) return otherwise;
+    std::int64_t value = 0;
     const auto parsed = std::from_chars(line.data() + digit, line.data() + line.size(), value);
-    return parsed.ec == std::errc{} ? value : -1;
+    return parsed.ec == std::errc{} ? value : otherwise;
   }
-  return -1;
+  return otherwise;
+}
+
+// What the limits of the control groups leave. A container may see its own group as the root, so
+// all existing folders on the way up count. The memory of files is not counted: it can be freed.
+std::int64_t left_by_groups(const fs::path& root) {
+  std::int64_t left = unlimited;
+  std::ifstream in(root / "proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {  // NUMBER:CONTROLLERS:/PATH
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const bool second_version = second == first + 1;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    if (!second_version && controllers.find(",memory,") == std::string::npos) continue;
+    const fs::path top = root / (second_version ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
+    for (fs::path below = line.substr(std::min(second + 2, line.size()));;
+         below = below.parent_path()) {
+      const fs::path group = top / below;
+      // "max" instead of a number: no limit.
+      const std::int64_t limit = number_after(
+          group / (second_version ? "memory.max" : "memory.limit_in_bytes"), "", unlimited);
+      const std::int64_t used =
+          number_after(group / "memory.stat", second_version ? "anon " : "total_rss ", 0);
+      if (limit != unlimited) left = std::min(left, std::max<std::int64_t>(limit - used, 0));
+      if (below.empty()) break;
+    }
+  }
+  return left;
 }
 
 }  // namespace
@@ -47,19 +79,25 @@ void guard_descriptors() {
   }
 }
 
-std::int64_t available_memory() {
-  std::int64_t bytes = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t kib = number_after("/proc/meminfo", "MemAvailable:");
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page = ::sysconf(_SC_PAGESIZE);
-  if (kib >= 0) {
-    bytes = kib * 1024;
-  } else if (pages > 0 && page > 0) {
-    bytes = std::int64_t{pages} * page;
+std::int64_t available_memory(const fs::path& root) {
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  const std::int64_t kib = number_after(root / "proc/meminfo", "MemAvailable:", -1);
+  const std::int64_t bytes = kib >= 0 ? kib * 1024 : ::sysconf(_SC_PHYS_PAGES) * page;
+  rlimit space{};
+  std::int64_t left = unlimited;
+  if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < rlim_t{unlimited}) {
+    const std::int64_t taken = number_after(root / "proc/self/statm", "", 0) * page;
+    left = std::max<std::int64_t>(static_cast<std::int64_t>(space.rlim_cur) - taken, 0);
   }
-  // "max" instead of a number: no limit
-  const std::int64_t group = number_after("/sys/fs/cgroup/memory.max", "");
-  return group >= 0 ? std::min(bytes, group) : bytes;
+  return std::min({bytes, left, left_by_groups(root)});
+}
+
+void require_memory(const std::string& name, std::int64_t n_rows, std::int64_t n_cols,
+                    std::int64_t bytes, std::int64_t available) {
+  if (bytes <= available) return;
+  throw budget_error(name + ": out of memory: " + std::to_string(n_rows) + " x " +
+                     std::to_string(n_cols) + " needs " + std::to_string(bytes >> 20) + " MiB, " +
+                     std::to_string(available >> 20) + " MiB are available");
 }
 
 }  // namespace gsofa

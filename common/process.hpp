@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <string>
 
 namespace gsofa {
 
@@ -10,8 +12,18 @@ namespace gsofa {
 /// an error of the write, as on a full disk, instead of a signal that ends the process.
 void guard_descriptors();
 
-/// Bytes of main memory that this process can expect to get: the available memory reported by the
-/// system, or the limit of the control group if it is less.
-std::int64_t available_memory();
+/// Bytes of main memory that this process can expect to get: the least of the available memory
+/// reported by the system, and of what the limits of its control groups (version 1 or 2) and
+/// RLIMIT_AS leave. `root` holds proc and sys.
+std::int64_t available_memory(const std::filesystem::path& root = "/");
+
+/// What the program holds at least for each row of a matrix: row pointers of the matrix, of its
+/// transpose and of their copies.
+constexpr std::int64_t program_row_bytes = 40;
+
+/// Throws budget_error, which begins with `name`, if `bytes` bytes for a matrix of that size exceed
+/// `available`.
+void require_memory(const std::string& name, std::int64_t n_rows, std::int64_t n_cols,
+                    std::int64_t bytes, std::int64_t available = available_memory());
 
 }  // namespace gsofa

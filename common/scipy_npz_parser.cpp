@@ -37,8 +37,8 @@ struct npz_array {
 
 class npz_parser {
  public:
-  npz_parser(matrix_content& content, std::int64_t memory_limit)
-      : content_(content), memory_limit_(memory_limit), entries_(content.name(), memory_limit) {}
+  npz_parser(matrix_content& content, const memory_bound& bound)
+      : content_(content), entries_(content.name(), bound) {}
 
   pattern parse(matrix_file_header& header);
 
@@ -63,10 +63,8 @@ class npz_parser {
   void check_pointers(const std::vector<offset_t>& pointers, offset_t major, offset_t count) const;
 
   matrix_content& content_;
-  std::int64_t memory_limit_;
   stored_entries entries_;
   std::map<std::string, npz_array, std::less<>> arrays_;
-  offset_t held_bytes_ = 0;
   index_t n_rows_ = 0, n_cols_ = 0;
 };
 
@@ -157,8 +155,7 @@ void npz_parser::read_data(npz_array& a, const std::string& name) {
     found += static_cast<offset_t>(got);
     if (text) a.text.append(block.data(), std::min(got, a.item_bytes));
     if (!numbers) continue;
-    held_bytes_ += static_cast<offset_t>(8 * (got / a.item_bytes));
-    entries_.check_memory(held_bytes_);
+    entries_.hold(static_cast<offset_t>(8 * (got / a.item_bytes)));
     for (std::size_t k = 0; k + a.item_bytes <= got; k += a.item_bytes) {
       a.numbers.push_back(number_at(a, block.data() + k, name));
     }
@@ -293,7 +290,6 @@ void npz_parser::add_diagonals() {
     // Column j of row k of the data is entry (j - offset, j).
     const offset_t end = std::min({offset_t{n_cols_}, shape[1], n_rows_ + offset});
     const offset_t begin = std::max<offset_t>(offset, 0);
-    if (begin < end) entries_.check_memory(8 * (entries_.count() + end - begin));
     for (offset_t j = begin; j < end; ++j) {
       entries_.add(static_cast<index_t>(j - offset), static_cast<index_t>(j));
     }
@@ -340,8 +336,8 @@ pattern npz_parser::parse(matrix_file_header& header) {
 }  // namespace
 
 pattern parse_scipy_npz(matrix_content& content, matrix_file_header& header,
-                        std::int64_t memory_limit) {
-  return npz_parser(content, memory_limit).parse(header);
+                        const memory_bound& bound) {
+  return npz_parser(content, bound).parse(header);
 }
 
 }  // namespace gsofa

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/error.hpp"
+#include "common/process.hpp"
 
 namespace gsofa {
 
@@ -46,16 +46,19 @@ void stored_entries::begin(index_t n_rows, index_t n_cols, bool mirrored, offset
   entries_.n_rows = n_rows;
   entries_.n_cols = n_cols;
   mirrored_ = mirrored;
-  check_memory(8 * (offset_t{n_rows} + 1) + 8 * likely);
-  entries_.rows.reserve(at(likely));
-  entries_.cols.reserve(at(likely));
+  reserve(likely);
+}
+
+// While the entries move, both places are taken.
+void stored_entries::reserve(offset_t size) {
+  check_memory(4 * (2 * size + count()));
+  entries_.rows.reserve(at(size));
+  entries_.cols.reserve(at(size));
 }
 
 void stored_entries::check_memory(offset_t bytes) const {
-  if (bytes <= memory_limit_) return;
-  throw input_error(name_ + ": not enough memory for " + std::to_string(entries_.n_rows) + " x " +
-                    std::to_string(entries_.n_cols) + ": " + std::to_string(bytes >> 20) +
-                    " MiB needed, " + std::to_string(memory_limit_ >> 20) + " MiB available");
+  require_memory(name_, entries_.n_rows, entries_.n_cols,
+                 bound_.per_row * (offset_t{entries_.n_rows} + 1) + held_ + bytes, bound_.bytes);
 }
 
 pattern stored_entries::assemble() {
@@ -63,7 +66,8 @@ pattern stored_entries::assemble() {
   const index_t n_cols = entries_.n_cols;
   const std::size_t stored = entries_.rows.size();
   const offset_t pointers = 8 * (offset_t{n_rows} + 1);
-  const offset_t result = pointers + 8 * count() + 4 * (mirrored_ ? 2 * count() : count());
+  // In addition to the pointers of the result, which the bound counts.
+  const offset_t result = 8 * count() + 4 * (mirrored_ ? 2 * count() : count());
   // Ordered by column or by row, the stored lower triangle of row i comes before its mirrored
   // upper part: the entries (i, j), j <= i, precede every (k, i), k > i, in both orders.
   if (by_column_ || by_row_) {
@@ -72,7 +76,7 @@ pattern stored_entries::assemble() {
         n_rows, n_cols, stored, mirrored_, [&](std::size_t k) { return entries_.rows[k]; },
         [&](std::size_t k) { return entries_.cols[k]; });
   }
-  check_memory(result + 2 * pointers + 8 * (offset_t{n_cols} + 1) + 8 * count());
+  check_memory(result + pointers + 8 * (offset_t{n_cols} + 1) + 8 * count());
   pattern sorted = from_triplets(entries_, duplicates::merge);
   if (!mirrored_) return sorted;
   std::vector<index_t>& row_of = entries_.rows;

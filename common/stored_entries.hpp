@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "common/matrix_parsers.hpp"
 #include "common/pattern.hpp"
 
 namespace gsofa {
@@ -12,11 +13,16 @@ namespace gsofa {
 class stored_entries {
  public:
   /// `name` begins messages. `mirrored`: each entry also represents its mirror image and may come
-  /// from either triangle. `memory_limit`: bytes for the entries and the pattern.
-  stored_entries(std::string name, std::int64_t memory_limit)
-      : name_(std::move(name)), memory_limit_(memory_limit) {}
+  /// from either triangle. All that needs memory throws budget_error if `bound` is too little.
+  stored_entries(std::string name, const memory_bound& bound)
+      : name_(std::move(name)), bound_(bound) {}
 
-  /// Throws input_error unless the row pointers and `likely` entries fit in memory.
+  /// Counts `bytes` that the parser holds until the end.
+  void hold(offset_t bytes) {
+    held_ += bytes;
+    check_memory(0);
+  }
+  /// Takes memory for `likely` entries.
   void begin(index_t n_rows, index_t n_cols, bool mirrored, offset_t likely);
 
   /// 0-based, within the dimensions.
@@ -28,6 +34,7 @@ class stored_entries {
     by_row_ &= entries_.rows.empty() || by_row > last_by_row_;
     last_by_column_ = by_column;
     last_by_row_ = by_row;
+    if (entries_.rows.size() == entries_.rows.capacity()) reserve(2 * count() + 1024);
     entries_.rows.push_back(i);
     entries_.cols.push_back(j);
   }
@@ -36,18 +43,20 @@ class stored_entries {
   [[nodiscard]] index_t n_cols() const { return entries_.n_cols; }
   [[nodiscard]] offset_t count() const { return static_cast<offset_t>(entries_.rows.size()); }
 
-  /// The pattern, repeated positions merged. Throws input_error if it does not fit in memory.
+  /// The pattern, repeated positions merged.
   pattern assemble();
-  /// Throws input_error if more than `bytes` bytes are needed than the limit allows.
+  /// For the rows, what is held, and `bytes` besides.
   void check_memory(offset_t bytes) const;
 
  private:
+  void reserve(offset_t count);
   static std::uint64_t key(index_t major, index_t minor) {
     return (static_cast<std::uint64_t>(major) << 32) | static_cast<std::uint64_t>(minor);
   }
 
   std::string name_;
-  std::int64_t memory_limit_;
+  memory_bound bound_;
+  offset_t held_ = 0;
   triplets entries_;
   bool mirrored_ = false;
   // Entries so far are strictly ascending by (column, row) or by (row, column).

@@ -113,9 +113,7 @@ pattern make_dissected(const arguments& args) {
   const index_t n = args.order({sides[0], sides[1], sides[2], dof});
   const offset_t most = offset_t{n} * dof * static_cast<offset_t>(offsets.size());
   args.check_entries(most);
-  if (4 * most + 8 * (offset_t{n} + 1) + 4 * offset_t{n} > available_memory()) {
-    throw std::bad_alloc();
-  }
+  require_memory("generated matrix", n, n, 4 * most + program_row_bytes * (offset_t{n} + 1));
   const entry_filter filter = entry_filter::from(args);
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const dissected_grid grid(sides, args.integer("interleaved") != 0, threads);

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -179,8 +178,8 @@ class arguments {
 class row_writer {
  public:
   row_writer(index_t n, offset_t expected_entries) : n_(n) {
-    const offset_t bytes = 4 * expected_entries + 8 * (offset_t{n} + 1);
-    if (bytes > available_memory()) throw std::bad_alloc();
+    require_memory("generated matrix", n, n,
+                   4 * expected_entries + program_row_bytes * (offset_t{n} + 1));
     out_.n_rows = out_.n_cols = n;
     out_.row_ptr.clear();
     out_.row_ptr.reserve(at(n) + 1);

@@ -166,6 +166,9 @@ loaded_matrix load(const experiment_options& o, const experiment_case& c, const 
     // A folder of many matrices may hold matrices that no variant can factor.
     if (!of_kind) throw;
     return {{}, e.what()};
+  } catch (const budget_error& e) {
+    if (!of_kind) throw;
+    return {{}, e.what()};
   }
 }
 

@@ -112,33 +112,38 @@ exit_code run(run_options& o, const session_info& session) {
   o.output.matrix_column = true;
   case_session out(session, o.output);
   out.expect_cases(cases.size() * matrices.size());
-  bool refused_any = false;
+  exit_code refusal = exit_code::ok;
   for (const std::string& name : matrices) {
     std::string refused;
+    exit_code why = exit_code::ok;
     const prepared_pattern a = load_on_root(j, [&]() -> prepared_pattern {
       try {
         return load(name);
       } catch (const input_error& e) {
         refused = e.what();
+        why = e.code();
+      } catch (const budget_error& e) {
+        refused = e.what();
+        why = e.code();
       } catch (const std::bad_alloc&) {
-        refused = shown_name(name) + ": there is not enough memory to prepare the matrix";
+        refused = shown_name(name) + ": out of memory";
+        why = exit_code::run_failed;
       }
       return {};
     });
-    bool leave_out = !refused.empty();
-    j.broadcast(leave_out);
-    if (!leave_out) {
+    j.broadcast(why);
+    if (why == exit_code::ok) {
       out.run(a, cases, verify);
       continue;
     }
     // The others run; the exit status says that one did not.
-    refused_any = true;
+    refusal = std::max(refusal, why);
     out.leave_out(cases.size());
     if (j.root()) std::fprintf(stderr, "gsofa: error: %s\n", one_line(refused).c_str());
   }
   out.print_table();
   const exit_code code = out.code();
-  return code == exit_code::ok && refused_any ? exit_code::bad_input : code;
+  return code == exit_code::ok ? refusal : code;
 }
 
 }  // namespace

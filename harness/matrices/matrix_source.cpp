@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "common/generators.hpp"
+#include "common/process.hpp"
 #include "common/sha256.hpp"
 #include "common/text.hpp"
 #include "harness/matrices/datasets.hpp"
@@ -173,7 +174,7 @@ raw_matrix read_matrix(const matrix_location& from) {
   raw_matrix m;
   if (from.generator.empty()) {
     matrix_file_header header;
-    m.a = read_matrix_file(from.file, &header);
+    m.a = read_matrix_file(from.file, &header, {.per_row = program_row_bytes});
     m.header = header;
     m.origin.sha256 = header.sha256;
     if (!from.sha256.empty() && m.origin.sha256 != from.sha256) {

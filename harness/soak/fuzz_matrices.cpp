@@ -120,7 +120,7 @@ outcome read_text(std::string_view bytes) {
   outcome o;
   const fs::path& file = scratch_file(bytes);
   try {
-    o.read = read_matrix_file(file, &o.header, memory_limit);
+    o.read = read_matrix_file(file, &o.header, {.bytes = memory_limit});
     validate(*o.read, "accepted file");
     return o;
   } catch (const error& e) {

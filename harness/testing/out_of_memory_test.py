@@ -4,12 +4,16 @@ whose malloc fails on demand (harness/failing_malloc).
 CUDA's runtime crashes where one of its first allocations fails, or one while kernels are registered:
 a build that links it tries the program of the emulator, from allocation $GSOFA_FIRST_FAILURE on."""
 
+import collections
+import io
 import json
+import lzma
 import os
 import re
 import resource
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -18,7 +22,7 @@ GSOFA = os.environ.get("GSOFA", "gsofa")
 FAILING_MALLOC = os.environ["GSOFA_FAILING_MALLOC"]
 FIRST = int(os.environ.get("GSOFA_FIRST_FAILURE", "1"))
 
-OK, RUN_FAILED = 0, 4
+OK, UNAVAILABLE, RUN_FAILED = 0, 3, 4
 
 SMALL = "%%MatrixMarket matrix coordinate pattern general\n3 3 6\n1 1\n1 3\n2 1\n2 2\n3 2\n3 3\n"
 NO_MEMORY = "gsofa: error: out of host memory"
@@ -96,6 +100,39 @@ class OutOfMemoryTest(unittest.TestCase):
                 binary.unlink()
 
         self.sweep(*args, first=50, after=whole_or_none)
+
+    def test_files_read_in_little_address_space(self):
+        """Also where libarchive, which ends the process, would find too little."""
+        entries = "".join(f"{1 + i % 60000} {1 + i * 7 % 60000}\n" for i in range(200000))
+        text = f"%%MatrixMarket matrix coordinate pattern general\n60000 60000 200000\n{entries}".encode()
+        files = {"a.mtx": text, "a.mtx.xz": lzma.compress(text, preset=0)}
+        for mode in ("w", "w:xz"):
+            with io.BytesIO() as out:
+                with tarfile.open(fileobj=out, mode=mode) as tar:
+                    member = tarfile.TarInfo("a/a.mtx")
+                    member.size = len(text)
+                    tar.addfile(member, io.BytesIO(text))
+                files[f"a{mode[2:]}.tar"] = out.getvalue()
+        for name, content in files.items():
+            (self.folder / name).write_bytes(content)
+            args = [GSOFA, "info", "--no-fill", "--matrix", str(self.folder / name)]
+            if subprocess.run(args, capture_output=True, timeout=300).returncode == UNAVAILABLE:
+                continue  # without libarchive
+            ended = collections.Counter()
+            for space in range(20 << 20, 400 << 20, 3 << 19):
+                done = subprocess.run(args, capture_output=True, text=True, timeout=300, preexec_fn=lambda s=space:
+                                      resource.setrlimit(resource.RLIMIT_AS, (s, s)))
+                if "error while loading" in done.stderr:
+                    continue
+                with self.subTest(name=name, space=space, stderr=done.stderr[-300:]):
+                    self.assertIn(done.returncode, (OK, RUN_FAILED))
+                    if done.returncode == RUN_FAILED:
+                        self.assertRegex(done.stderr, r"\Agsofa: error: .*out of (host )?memory.*\n\Z")
+                ended[done.returncode] += 1
+                if ended[OK] > 3:
+                    break
+            else:
+                self.fail(f"{name}: {ended}")
 
     def test_no_more_threads_than_work(self):
         def little_space():

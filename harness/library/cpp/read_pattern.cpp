@@ -12,7 +12,7 @@ csr_pattern read_pattern(const std::string& file) {
   try {
     matrix_content content(file);
     matrix_file_header header;
-    pattern a = parse_matrix(content, header, 0);
+    pattern a = parse_matrix(content, header);
     if (a.n_rows != a.n_cols) {
       throw input_error(content.name() + ": the matrix is " + std::to_string(a.n_rows) + " x " +
                         std::to_string(a.n_cols) + ", not square");
@@ -20,10 +20,12 @@ csr_pattern read_pattern(const std::string& file) {
     return {a.n_rows, std::move(a.row_ptr), std::move(a.col_idx)};
   } catch (const unavailable_error& e) {
     throw analysis_error(failure::unavailable, e.what());
+  } catch (const budget_error& e) {
+    throw analysis_error(failure::out_of_memory, e.what());
   } catch (const error& e) {
     throw invalid_input(e.what());
   } catch (const std::bad_alloc&) {
-    throw analysis_error(failure::out_of_memory, file + ": the host is out of memory");
+    throw analysis_error(failure::out_of_memory, file + ": out of memory");
   }
 }
 
