@@ -174,6 +174,7 @@ gsofa_result result_of(const gsofa::analysis& f, const gsofa_options& options) {
   r.variant = f.variant.c_str();
   r.order = f.order.c_str();
   r.fallback = f.fallback.c_str();
+  r.warning = f.warning.c_str();
   r.order_seconds = f.order_seconds;
   r.setup_seconds = f.setup_seconds;
   r.analysis_seconds = f.analysis_seconds;

@@ -116,6 +116,18 @@ TEST_CASE("the C interface reports errors by status and text, and throws nothing
   CHECK(run(2, row_ptr.data(), good.data(), &o) == GSOFA_INVALID_INPUT);
   CHECK(text() == "order: -2 is no order_method");
   gsofa_options_init(&o);
+  const std::vector<std::int64_t> upper_ptr{0, 2, 3};
+  const std::vector<std::int32_t> upper{0, 1, 1};
+  o.symmetric = GSOFA_LOWER_TRIANGLE;
+  CHECK(run(2, upper_ptr.data(), upper.data(), &o) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "symmetric: lower, but row 0 has column 1, above the diagonal");
+  o.symmetric = GSOFA_UPPER_TRIANGLE;
+  CHECK(run(2, upper_ptr.data(), upper.data(), &o) == GSOFA_OK);
+  CHECK(result_of(h.a).nnz_l == 1);
+  CHECK(std::string(result_of(h.a).warning).empty());
+  CHECK(run(2, upper_ptr.data(), upper.data(), nullptr) == GSOFA_OK);
+  CHECK(std::string(result_of(h.a).warning).starts_with("the pattern is upper triangular"));
+  gsofa_options_init(&o);
   const std::string long_name(2000, 'x');
   o.variant = long_name.c_str();
   CHECK(run(2, row_ptr.data(), good.data(), &o) == GSOFA_INVALID_INPUT);

@@ -29,6 +29,8 @@ static_assert(equal(GSOFA_OUT_OF_MEMORY, failure::out_of_memory));
 static_assert(equal(GSOFA_INTERNAL_ERROR, failure::internal));
 static_assert(equal(GSOFA_OVERFLOW, failure::overflow));
 static_assert(equal(GSOFA_CANCELLED, failure::cancelled));
+static_assert(equal(GSOFA_LOWER_TRIANGLE, stored_triangle::lower));
+static_assert(equal(GSOFA_UPPER_TRIANGLE, stored_triangle::upper));
 static_assert(equal(GSOFA_STAGE_CHECK, analysis_stage::check));
 static_assert(equal(GSOFA_STAGE_OUTPUT, analysis_stage::output));
 
@@ -113,6 +115,7 @@ analysis_options options_of(const gsofa_options& o, std::int64_t n) {
   out.threads = o.threads;
   out.memory_budget_mb = o.memory_budget_mb;
   out.match = o.match != 0;
+  out.symmetric = static_cast<stored_triangle>(o.symmetric);
   if (o.permutation != nullptr && n > 0) {
     out.permutation = {o.permutation, static_cast<std::size_t>(n)};
   }

@@ -97,12 +97,15 @@ void report(const analysis& found, supervision& s) {
 
 // Analyzes compressed rows on the host or, where it does all, on the device. `since`: when the
 // reading of the pattern began.
-void analyze_rows(const checked_input& in, clock::time_point since, const analysis_options& options,
-                  workspace& w, supervision& s, analysis& out) {
-  check_options(options, in.a.n_rows);
+void analyze_rows(const checked_input& given, clock::time_point since,
+                  const analysis_options& options, workspace& w, supervision& s, analysis& out) {
+  check_options(options, given.a.n_rows);
+  const checked_input in = whole_matrix(given, options.symmetric, w.whole);
   if (w.updates.on) check_previous(w.updates, in.a.n_rows);
   const std::vector<const variant_info*> candidates = choose_variants(options);
   begin_result(in.a.n_rows, w, out);
+  if (options.symmetric == stored_triangle::both) out.warning = triangle_warning(in.a);
+  if (!out.warning.empty()) s.say(out.warning);
   const bool on_device = candidates.front()->device == "gpu";
   elimination_input e;
   e.a = in.a;
@@ -174,7 +177,8 @@ void analyze_there(const foreign_rows& there, const analysis_options& options, w
   const variant_info& info = variant_for_device_rows();
   const bool on_device = choose_variants(options).front()->device == "gpu";
   std::optional<std::string> failed;
-  if (options.match && !w.updates.on && device_does_all(options, on_device, n)) {
+  if (options.match && options.symmetric == stored_triangle::both && !w.updates.on &&
+      device_does_all(options, on_device, n)) {
     begin_result(n, w, out);
     elimination_input e;
     failed = failure_of_device(info, w, [&] { analyze_on_device(e, &there, options, w, s, out); });

@@ -49,6 +49,38 @@ std::string refused_options(const analysis_options& options) {
   return refusal([&] { analyze(view_of(a), options); });
 }
 
+TEST_CASE("a triangle with `symmetric` is its symmetric matrix, without it a warning") {
+  std::mt19937_64 engine(17);
+  for (int k = 0; k < 20; ++k) {
+    CAPTURE(k);
+    pattern whole = random_pattern(engine, static_cast<index_t>(2 + engine() % 40), 4);
+    whole = with_diagonal(symmetrized(whole, diagonal::drop));
+    const pattern below = with_diagonal(lower(whole)), above = upper(whole);
+    analysis_options o{.factors = true};
+    const analysis expected = analyze(view_of(whole), o);
+    CHECK(expected.warning.empty());
+    o.symmetric = stored_triangle::lower;
+    const analysis found = analyze(view_of(below), o);
+    check(whole, found, o);
+    CHECK(found.warning.empty());
+    CHECK(found.col_order == expected.col_order);
+    CHECK(analyze(csc_view{above.n_rows, above.row_ptr, above.col_idx}, o).nnz_l == expected.nnz_l);
+    CHECK(profile(view_of(below), 3, o).density == profile(view_of(whole), 3).density);
+    CHECK(analyzer(o).update(view_of(below)).nnz_l == expected.nnz_l);
+    o.symmetric = stored_triangle::upper;
+    CHECK(estimate(view_of(above), o).nnz_l == expected.nnz_l);
+    if (whole.nnz() == whole.n_rows) continue;
+    CHECK(refusal([&] { analyze(view_of(below), o); }).starts_with("symmetric: upper, but row "));
+    CHECK(analyze(view_of(above)).warning ==
+          "the pattern is upper triangular; symmetric = upper analyzes the symmetric matrix of "
+          "which it is a half");
+    o.symmetric = stored_triangle::lower;
+    CHECK(refusal([&] { analyze(view_of(above), o); }).ends_with(", above the diagonal"));
+  }
+  CHECK(refused_options({.symmetric = static_cast<stored_triangle>(3)}) ==
+        "symmetric: 3 is not a stored_triangle");
+}
+
 TEST_CASE("the profile of a pattern is that of its factors") {
   std::mt19937_64 engine(7);
   for (int k = 0; k < 40; ++k) {

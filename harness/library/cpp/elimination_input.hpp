@@ -21,6 +21,7 @@ namespace gsofa::library {
 struct workspace {
   bool keeps = false;  ///< everything for a next pattern, as an analyzer does
   input_arrays arrays;
+  pattern whole;  ///< of a given triangle
   pattern matched;
   permutation_workspace permuting;
   pattern permuted, relaxed;

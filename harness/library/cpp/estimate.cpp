@@ -158,9 +158,10 @@ fill_estimate estimate_of(const checked_input& in, const analysis_options& optio
   return f;
 }
 
-fill_estimate estimate_rows(const checked_input& in, const analysis_options& options, workspace& w,
-                            supervision& s) {
-  check_options(options, in.a.n_rows);
+fill_estimate estimate_rows(const checked_input& given, const analysis_options& options,
+                            workspace& w, supervision& s) {
+  check_options(options, given.a.n_rows);
+  const checked_input in = whole_matrix(given, options.symmetric, w.whole);
   const bool on_device = choose_variants(options).front()->device == "gpu";
   analysis out;
   begin_result(in.a.n_rows, w, out);

@@ -152,4 +152,40 @@ input_rows::input_rows(const given_pattern& a) : in(read(a, arrays)) {
   arrays = {};
 }
 
+namespace {
+
+// The first row with an entry above (below) the diagonal; n if there is none. Rows are ascending.
+index_t first_row_with_entry(const pattern_view& a, bool above) {
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    const auto row = a.row(i);
+    if (!row.empty() && (above ? row.back() > i : row.front() < i)) return i;
+  }
+  return a.n_rows;
+}
+
+}  // namespace
+
+checked_input whole_matrix(const checked_input& in, stored_triangle stored, pattern& whole) {
+  if (stored == stored_triangle::both) return in;
+  const bool lower = stored == stored_triangle::lower;
+  const index_t i = first_row_with_entry(in.a, lower);
+  if (i < in.a.n_rows) {
+    const index_t j = lower ? in.a.row(i).back() : in.a.row(i).front();
+    throw invalid_input("symmetric: " + std::string(lower ? "lower" : "upper") + ", but row " +
+                        std::to_string(i) + " has column " + std::to_string(j) + ", " +
+                        (lower ? "above" : "below") + " the diagonal");
+  }
+  whole = symmetrized(in.a, diagonal::keep);
+  return {whole, in.missing};
+}
+
+std::string triangle_warning(const pattern_view& a) {
+  const bool upper = first_row_with_entry(a, false) == a.n_rows;
+  const bool lower = first_row_with_entry(a, true) == a.n_rows;
+  if (upper == lower) return {};
+  const std::string name = lower ? "lower" : "upper";
+  return "the pattern is " + name + " triangular; symmetric = " + name +
+         " analyzes the symmetric matrix of which it is a half";
+}
+
 }  // namespace gsofa::library

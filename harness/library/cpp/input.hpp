@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/pattern.hpp"
@@ -81,5 +82,12 @@ struct input_rows {
   input_rows(const input_rows&) = delete;
   input_rows& operator=(const input_rows&) = delete;
 };
+
+/// The symmetric matrix whose triangle `in` is, stored in `whole`; `in` itself for `both`. Throws
+/// invalid_input for an entry of the other triangle.
+checked_input whole_matrix(const checked_input& in, stored_triangle stored, pattern& whole);
+
+/// analysis::warning of a pattern that is given as all of a matrix.
+std::string triangle_warning(const pattern_view& a);
 
 }  // namespace gsofa::library

@@ -23,6 +23,10 @@ void check_numbers(const analysis_options& o) {
       o.device != compute_device::gpu) {
     refuse("device", static_cast<int>(o.device), "a compute_device");
   }
+  if (o.symmetric != stored_triangle::both && o.symmetric != stored_triangle::lower &&
+      o.symmetric != stored_triangle::upper) {
+    refuse("symmetric", static_cast<int>(o.symmetric), "a stored_triangle");
+  }
   if (o.progress && !(o.progress_seconds > 0 && o.progress_seconds <= 1e6)) {
     throw invalid_input("progress_seconds: " + std::to_string(o.progress_seconds) +
                         " is not in (0, 1000000]");

@@ -18,13 +18,15 @@ namespace {
 fill_profile profile_supervised(const given_pattern& a, std::int32_t cells,
                                 const analysis_options& options, supervision& s) {
   const input_rows rows(a);
-  const checked_input& in = rows.in;
   check_options({.threads = options.threads,
                  .memory_budget_mb = options.memory_budget_mb,
+                 .symmetric = options.symmetric,
                  .order = order_method::natural,  // no order is computed, METIS not loaded
                  .progress = options.progress,
                  .progress_seconds = options.progress_seconds},
-                in.a.n_rows);
+                rows.in.a.n_rows);
+  pattern whole;
+  const checked_input in = whole_matrix(rows.in, options.symmetric, whole);
   const pattern with = in.missing > 0 ? with_diagonal(in.a) : pattern{};
   const pattern_view p = in.missing > 0 ? with : in.a;
   fill_profile out;

@@ -26,5 +26,5 @@ with DirectSolver(a, b) as solver:
     solver.factorize()
     x = solver.solve()
 residual = float(abs(b - a @ x).max() / b.max())
-print(f"n {a.shape[0]}, order {tree.ordering}, residual {residual:.1e}")
+print(f"n {a.shape[0]}, order {tree.order}, residual {residual:.1e}")
 sys.exit(residual > 1e-10)

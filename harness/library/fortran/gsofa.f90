@@ -25,6 +25,9 @@ module gsofa
   integer(c_int), parameter :: GSOFA_INDEX_64_32 = 0, GSOFA_INDEX_32_32 = 1, GSOFA_INDEX_64_64 = 2
   ! gsofa_format
   integer(c_int), parameter :: GSOFA_CSR = 0, GSOFA_CSC = 1
+  ! gsofa_triangle
+  integer(c_int), parameter :: GSOFA_BOTH_TRIANGLES = 0, GSOFA_LOWER_TRIANGLE = 1, &
+    GSOFA_UPPER_TRIANGLE = 2
   ! gsofa_stage
   integer(c_int), parameter :: GSOFA_STAGE_CHECK = 0, GSOFA_STAGE_MATCH = 1, GSOFA_STAGE_ORDER = 2, &
     GSOFA_STAGE_PERMUTE = 3, GSOFA_STAGE_ANALYZE = 4, GSOFA_STAGE_OUTPUT = 5
@@ -81,6 +84,7 @@ module gsofa
     integer(c_int32_t) :: relaxed_count = 0
     type(c_ptr) :: relaxed = c_null_ptr
     integer(c_int) :: masks = 0
+    integer(c_int) :: symmetric = 0
   end type
 
   type, bind(c) :: gsofa_factor
@@ -141,6 +145,7 @@ module gsofa
     integer(c_int) :: update_compared = 0
     integer(c_int64_t) :: rows_changed = 0
     integer(c_int64_t) :: vertices_moved = 0
+    type(c_ptr) :: warning = c_null_ptr
   end type
 
   type, bind(c) :: gsofa_order_options

@@ -132,6 +132,7 @@ nb::dict dict_of(analysis&& f, const analysis_options& o) {
   out["variant"] = f.variant;
   out["order"] = f.order;
   out["fallback"] = f.fallback;
+  out["warning"] = f.warning;
   out["order_seconds"] = f.order_seconds;
   out["setup_seconds"] = f.setup_seconds;
   out["analysis_seconds"] = f.analysis_seconds;

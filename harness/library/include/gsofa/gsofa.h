@@ -58,6 +58,13 @@ typedef enum gsofa_format {
   GSOFA_CSC = 1   ///< compressed columns
 } gsofa_format;
 
+/// As stored_triangle of gsofa.hpp.
+typedef enum gsofa_triangle {
+  GSOFA_BOTH_TRIANGLES = 0,
+  GSOFA_LOWER_TRIANGLE = 1,
+  GSOFA_UPPER_TRIANGLE = 2
+} gsofa_triangle;
+
 /// Parts of an analysis, in their order.
 typedef enum gsofa_stage {
   GSOFA_STAGE_CHECK = 0,
@@ -132,6 +139,7 @@ typedef struct gsofa_options {
   int32_t relaxed_count;
   const gsofa_range* relaxed;  ///< relaxed supernodes, instead of `relax`
   int masks;                   ///< nonzero: gsofa_result::masks
+  int symmetric;               ///< a gsofa_triangle: what the pattern holds
 } gsofa_options;
 
 /// Defaults: automatic device and order, one thread, matching, counts alone, no callbacks, progress
@@ -216,6 +224,7 @@ typedef struct gsofa_result {
   int update_compared;     ///< nonzero: with a new order, and the better one taken
   int64_t rows_changed;    ///< new or different; n if none is compared
   int64_t vertices_moved;  ///< new, or moved to an ancestor
+  const char* warning;     ///< what the caller may not have meant, else ""
 } gsofa_result;
 
 /// An analysis, which owns the arrays of its result.

@@ -169,6 +169,13 @@ struct supernode_range {
   std::int32_t end = 0;
 };
 
+/// Which entries of a matrix a pattern holds.
+enum class stored_triangle {
+  both,   ///< all
+  lower,  ///< of a symmetric matrix those below the diagonal, and any of the diagonal
+  upper,  ///< of a symmetric matrix those above the diagonal, and any of the diagonal
+};
+
 /// What a caller requests of analyze().
 struct analysis_options {
   compute_device device = compute_device::automatic;
@@ -183,6 +190,9 @@ struct analysis_options {
   /// true: if a diagonal entry is structurally zero, permute rows by a maximum matching to a
   /// zero-free diagonal. false: keep the rows, and add missing diagonal entries to the pattern.
   bool match = true;
+  /// lower or upper: the matrix is the symmetric one whose triangle is given. An entry of the other
+  /// triangle is invalid_input.
+  stored_triangle symmetric = stored_triangle::both;
   /// Every order except natural and given is postordered by the elimination tree of A + A^T, which
   /// changes no fill.
   order_method order = order_method::automatic;
@@ -316,6 +326,10 @@ struct analysis {
   /// options
   std::string order;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
+  /// What the caller may not have meant: all entries off the diagonal are in one triangle, and
+  /// analysis_options::symmetric is not set; else empty. Patterns that stay on a device are not
+  /// looked at.
+  std::string warning;
 
   double order_seconds = 0;  ///< checking, sorting, matching, ordering, permuting
   double setup_seconds = 0;  ///< allocation, copies to the device, its first use

@@ -1,7 +1,7 @@
 """Exact symbolic LU factorization of sparse matrices.
 
 >>> import gsofa, scipy.sparse as sp
->>> s = gsofa.analyze(sp.csr_array([[2, 0, 1], [1, 2, 0], [0, 1, 2]]), ordering="natural")
+>>> s = gsofa.analyze(sp.csr_array([[2, 0, 1], [1, 2, 0], [0, 1, 2]]), order="natural")
 >>> s.lnz, s.unz, s.fill
 (2, 5, 1)
 >>> s.U.toarray().astype(int)

@@ -5,7 +5,7 @@ import sys
 import unicodedata
 
 from . import analyze, errors, read, version
-from ._arguments import ORDERINGS
+from ._arguments import ORDERS
 
 
 def printable(text):
@@ -33,7 +33,7 @@ def parser():
     p = argparse.ArgumentParser(prog="python -m gsofa show", description=__doc__.split(": ", 1)[1].capitalize())
     p.add_argument("matrix", help="file: Matrix Market, Harwell-Boeing or .npz, also compressed or in a .tar or .zip")
     p.add_argument("--order", default="automatic", metavar="NAME[,NAME]",
-                   help=f"one of {', '.join(ORDERINGS)}; two are drawn side by side (default: automatic)")
+                   help=f"one of {', '.join(ORDERS)}; two are drawn side by side (default: automatic)")
     p.add_argument("--what", choices=("fill", "tree", "profiles", "pattern"), default="fill", help="default: fill")
     p.add_argument("--cells", type=cells_of, default=0, help="cells in each direction of a pattern (default: 480)")
     p.add_argument("-o", "--out", metavar="FILE", help="picture .png, .svg, .pdf or .html (default: MATRIX.png here)")
@@ -46,8 +46,8 @@ def show(arguments):
     args = p.parse_args(arguments)
     try:
         from . import pictures
-    except ImportError:
-        p.exit(3, "gsofa show: error: pictures need matplotlib: pip install matplotlib\n")
+    except ImportError as e:
+        p.exit(3, f"gsofa show: error: {printable(str(e))}\n")
     name = name_of(args.matrix)
     out = args.out or f"{name}.png"
     cells = args.cells or pictures.CELLS
@@ -69,7 +69,7 @@ def show(arguments):
             else:
                 getattr(pictures, args.what)(found[0], path=out)
             for s in found:
-                print(f"{printable(name)}: {s.ordering}: {s.nnz:,} entries of L + U, {s.fill:,} fill-ins, {s.flops:.3g} operations, "
+                print(f"{printable(name)}: {s.order}: {s.nnz:,} entries of L + U, {s.fill:,} fill-ins, {s.flops:.3g} operations, "
                       f"tree of height {s.height:,}")
     except (errors.GsofaError, OverflowError, OSError, ValueError) as e:
         text = " ".join(str(e).split()) or type(e).__name__

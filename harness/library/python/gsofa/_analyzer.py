@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._arguments import Matrix, Ordering, Progress, analysis_options, callable_or_none
+from ._arguments import TRIANGLES, Device, Matrix, Order, Progress, Triangle, analysis_options, callable_or_none, one_of
 from ._functions import has_device
-from ._pattern import is_of_cupy, narrowed, pattern_of, rows_on_device
+from ._pattern import is_of_cupy, narrowed, pattern_of, rows_on_device, whole_of
 from ._symbolic import OrderUpdate, Symbolic
 from .errors import InvalidInput
 
@@ -19,10 +19,10 @@ __all__ = ["Analyzer", "OrderUpdate"]
 
 class Analyzer:
     """Analyses one pattern after the other, each of which differs little from the one before: contact, remeshing, time steps of
-    a circuit, interior-point steps. update() adapts the ordering of its last result instead of computing another one.
+    a circuit, interior-point steps. update() adapts the order of its last result instead of computing another one.
 
     Arguments as of analyze(), without chunk_size (0), relax (1) and masks (False; Symbolic.masks takes a second elimination).
-    An ordering that is a permutation cannot be adapted and is refused; "natural" is not adapted.
+    An order that is a permutation cannot be adapted and is refused; "natural" is not adapted.
 
     >>> import scipy.sparse as sp
     >>> analyzer = Analyzer("amf")
@@ -35,24 +35,25 @@ class Analyzer:
     (2, 9, 6)
     """
 
-    def __init__(self, ordering: Ordering = "automatic", *, device: str = "automatic", variant: str | None = None,
-                 threads: int = 0, match: bool = True, memory_budget_mb: int = -1) -> None:
-        if not isinstance(ordering, str):
-            raise InvalidInput("ordering: an analyzer adapts the ordering of a method, not a permutation")
-        options = analysis_options(ordering, device, variant, threads, match, 0, 1, memory_budget_mb, False)
+    def __init__(self, order: Order = "automatic", *, device: Device = "automatic", variant: str | None = None,
+                 threads: int = 0, match: bool = True, symmetric: Triangle = None, memory_budget_mb: int = -1) -> None:
+        if not isinstance(order, str):
+            raise InvalidInput("order: an analyzer adapts the order of a method, not a permutation")
+        options = analysis_options(order, device, variant, threads, match, 0, 1, memory_budget_mb, False)
+        self._symmetric = one_of(symmetric, "symmetric", TRIANGLES)
         self._options = {**options, "supernodes": False}
         self._analyzer = _core.Analyzer(self._options)
         self._lock = threading.Lock()
 
     def update(self, a: Matrix, previous: ArrayLike | None = None, *, stream: Any = None, progress: Progress = None) -> Symbolic:
-        """analyze() of `a`, with the ordering of the last update() that returned, adapted to `a`. The result is that of analyze()
-        with the ordering perm_c.
+        """analyze() of `a`, with the order of the last update() that returned, adapted to `a`. The result is that of analyze()
+        with the order perm_c.
 
         previous: for each row of `a`, and its column, the row that it was in the matrix of the last update(), -1 if it is new;
         None: all rows kept their numbers. Wrong rows raise InvalidInput; at the first call rows 0 to n - 1 are allowed and have
         no effect. A matrix of another order without `previous` is ordered anew. So is a matrix where more than a quarter of the
-        rows changed, or where the adapted ordering takes too many operations, which are counted at every step, for A + A^T;
-        after larger changes they are compared with those of a new ordering. Symbolic.update says what was done.
+        rows changed, or where the adapted order takes too many operations, which are counted at every step, for A + A^T;
+        after larger changes they are compared with those of a new order. Symbolic.update says what was done.
         a, stream, progress: as of analyze(). After an exception the next call refers to the last result.
         """
         callable_or_none(progress)
@@ -60,8 +61,9 @@ class Analyzer:
         if not self._lock.acquire(blocking=False):
             raise InvalidInput("analyzer: an analysis has not ended yet")
         try:
-            there = rows_on_device(a, stream) if self._options["device"] != "cpu" and has_device() else None
-            pattern = pattern_of(a)
+            on_device = self._symmetric is None and self._options["device"] != "cpu" and has_device()
+            there = rows_on_device(a, stream) if on_device else None
+            pattern = whole_of(pattern_of(a), self._symmetric, progress)
             if previous is not None and rows.size != pattern[0].size - 1:
                 raise InvalidInput(f"previous: {rows.size} entries for order {pattern[0].size - 1}")
             if there is not None:

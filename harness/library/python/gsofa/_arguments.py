@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,17 +13,20 @@ from ._pattern import narrowed
 from .errors import InvalidInput
 
 Matrix: TypeAlias = Any  # scipy.sparse, CuPy, or a pair (indptr, indices)
-Ordering: TypeAlias = str | ArrayLike  # a name of ORDERINGS, or a permutation
+OrderName: TypeAlias = Literal["automatic", "metis", "amd", "amf", "colamd", "natural", "cpu_nested_dissection",
+                               "gpu_nested_dissection", "tournament"]
+Order: TypeAlias = OrderName | str | ArrayLike  # NAME, NAME:OPTION=VALUE,..., or a permutation
+Device: TypeAlias = Literal["automatic", "cpu", "gpu"]
+Triangle: TypeAlias = Literal["lower", "upper"] | None
+Layout: TypeAlias = Literal["by_level", "nested"]
+Kind: TypeAlias = Literal["sym", "lo", "col", "row"]
 Progress: TypeAlias = Callable[[str, float | None], object] | None
 Int32Array: TypeAlias = NDArray[np.int32]
 Int64Array: TypeAlias = NDArray[np.int64]
 UInt64Array: TypeAlias = NDArray[np.uint64]
 
-ORDERINGS = ("automatic", "metis", "amd", "amf", "colamd", "natural", "cpu_nested_dissection", "gpu_nested_dissection",
-             "tournament")
-DEVICES = ("automatic", "cpu", "gpu")
-# Names of earlier versions.
-OLD_NAMES = {"auto": "automatic", "nested_dissection": "cpu_nested_dissection"}
+ORDERS, DEVICES, LAYOUTS, KINDS = map(get_args, (OrderName, Device, Layout, Kind))
+TRIANGLES = (None, "lower", "upper")
 
 
 def whole(value, name, least, most=2**31 - 1):
@@ -41,9 +44,8 @@ def whole(value, name, least, most=2**31 - 1):
 
 def one_of(value, name, choices):
     """A word among others."""
-    value = OLD_NAMES.get(value, value) if isinstance(value, str) else value
-    if value not in choices:
-        raise InvalidInput(f"{name}: {value!r} is none of {', '.join(choices)}")
+    if value is not None and not isinstance(value, str) or value not in choices:
+        raise InvalidInput(f"{name}: {value!r} is none of {', '.join(map(str, choices))}")
     return value
 
 
@@ -61,16 +63,16 @@ def callable_or_none(progress):
     return progress
 
 
-def ordering_options(ordering):
-    """The argument `ordering` as options of the library."""
-    if isinstance(ordering, str):
-        return {"order": one_of(ordering, "ordering", ORDERINGS)}
-    return {"order": "given", "permutation": _core.frozen(narrowed(ordering, "ordering"))}
+def order_options(order):
+    """The argument `order` as options of the library."""
+    if isinstance(order, str):
+        return {"order": one_of(order, "order", ORDERS)}
+    return {"order": "given", "permutation": _core.frozen(narrowed(order, "order"))}
 
 
-def analysis_options(ordering, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks):
+def analysis_options(order, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks):
     """The arguments of analyze() as options of the library."""
-    return {**ordering_options(ordering), "device": one_of(device, "device", DEVICES), "variant": text_or_empty(variant, "variant"),
+    return {**order_options(order), "device": one_of(device, "device", DEVICES), "variant": text_or_empty(variant, "variant"),
             "threads": whole(threads, "threads", 0), "match": bool(match), "supernodes": True,
             "chunk_size": whole(chunk_size, "chunk_size", 0), "relax": whole(relax, "relax", 1),
             "memory_budget_mb": whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), "masks": bool(masks)}

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,32 +10,34 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._arguments import (DEVICES, Int32Array, Matrix, Ordering, Progress, analysis_options, callable_or_none, one_of,
-                         ordering_options, whole)
+from ._arguments import (DEVICES, KINDS, LAYOUTS, TRIANGLES, Device, Int32Array, Kind, Layout, Matrix, Order, Progress, Triangle,
+                         analysis_options, callable_or_none, one_of, order_options, whole)
 from ._pattern import (canonical, check_shape, csr_of, is_of_cupy, narrowed, pattern_of, pattern_of_rows, rows_of,
-                       rows_on_device)
+                       rows_on_device, whole_of)
 from ._symbolic import Symbolic
 from .errors import InvalidInput
 
 
-def analyze(a: Matrix, ordering: Ordering = "automatic", *, device: str = "automatic", variant: str | None = None,
-            threads: int = 0, match: bool = True, chunk_size: int = 0, relax: int = 1, memory_budget_mb: int = -1,
-            masks: bool = False, stream: Any = None, progress: Progress = None) -> Symbolic:
+def analyze(a: Matrix, order: Order = "automatic", *, device: Device = "automatic", variant: str | None = None,
+            threads: int = 0, match: bool = True, symmetric: Triangle = None, chunk_size: int = 0, relax: int = 1,
+            memory_budget_mb: int = -1, masks: bool = False, stream: Any = None, progress: Progress = None) -> Symbolic:
     """Symbolic LU factorization, without pivoting and without numerical cancellation, of a square sparse matrix.
 
     a: a scipy.sparse array or matrix of any format, a CuPy one, or a pair (indptr, indices) of compressed sparse rows, unsorted
     and with repeated entries if need be. All stored entries count, stored zeros too. Compressed rows in the memory of a CUDA
-    device (__cuda_array_interface__) are analysed there with the ordering "gpu_nested_dissection" and `match`.
+    device (__cuda_array_interface__) are analysed there with the order "gpu_nested_dissection" and `match`.
     The result owns a copy of the pattern on the host, 4 bytes for each entry and 8 for each row: later changes of `a` change
     nothing. A pattern in device memory is copied to the host when the analysis ends, and `a` must not change until then.
-    ordering: of rows and columns alike: "automatic" (chosen by structure; on a GPU, for 20,000 rows or more,
+    order: of rows and columns alike: "automatic" (chosen by structure; on a GPU, for 20,000 rows or more,
     "gpu_nested_dissection"), "metis", "amd", "amf", "colamd", "natural", "cpu_nested_dissection", "gpu_nested_dissection",
     "tournament", or a permutation: the old index of each new position.
     device: "automatic", "cpu" or "gpu". variant: the name of the only algorithm of variants() to try. threads: 0 for all.
+    symmetric: "lower" or "upper": `a` is this triangle, with or without a diagonal, of a symmetric matrix, which is analysed;
+    None: `a` is the matrix, and a UserWarning says so where it is triangular.
     match: permute rows so that the diagonal has no zeros; else missing diagonal entries are added to the pattern.
     chunk_size: supernodes never cross a multiple of it; 0: unlimited. memory_budget_mb: 0 or -1: chosen by the library.
     relax: maximal subtrees of the elimination tree with at most `relax` columns become one supernode each, as in SuperLU; all
-    results are then those of the pattern padded to full blocks. relax > 1 needs a postordered tree, which every ordering gives
+    results are then those of the pattern padded to full blocks. relax > 1 needs a postordered tree, which every order gives
     except "natural" and a permutation.
     masks: also keep the bits of L + U that the algorithm works with as Symbolic.masks, which otherwise takes a second
     elimination.
@@ -56,20 +59,21 @@ def analyze(a: Matrix, ordering: Ordering = "automatic", *, device: str = "autom
     >>> s.parent.tolist()
     [1, 2, 3, 4, -1]
     """
-    options = analysis_options(ordering, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks)
+    options = analysis_options(order, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks)
     callable_or_none(progress)
-    there = rows_on_device(a, stream) if options["device"] != "cpu" and has_device() else None
-    if there is not None:
-        found = _core.analyze_there(there[:-1], options, progress)
-        return Symbolic(pattern_of(a), found, threads, relax, is_of_cupy(a), progress)
-    pattern = pattern_of(a)
-    return Symbolic(pattern, _core.analyze(*pattern, options, progress), threads, relax, is_of_cupy(a), progress)
+    one_of(symmetric, "symmetric", TRIANGLES)
+    there = rows_on_device(a, stream) if symmetric is None and options["device"] != "cpu" and has_device() else None
+    pattern = whole_of(pattern_of(a), symmetric, progress) if there is None else None
+    found = _core.analyze(*pattern, options, progress) if there is None else _core.analyze_there(there[:-1], options, progress)
+    if symmetric is None and found["warning"]:
+        warnings.warn(found["warning"], stacklevel=2)
+    return Symbolic(pattern or pattern_of(a), found, threads, relax, is_of_cupy(a), progress)
 
 
 class Estimate(NamedTuple):
     """What estimate() returns: upper bounds for the result of an analysis, which is not done, and an estimate of its memory."""
 
-    permutation: Int32Array  # the ordering: pass it to analyze() with the same `match`
+    permutation: Int32Array  # the order: pass it to analyze() with the same `match`
     nnz_a: int  # as Symbolic.nnz_a
     lnz: int  # entries of L below the diagonal: those of chol(A + A^T)
     unz: int  # entries of U with the diagonal, likewise
@@ -89,19 +93,20 @@ class Estimate(NamedTuple):
         return 12 * self.nnz + 16 * (self.permutation.size + 1)
 
 
-def estimate(a: Matrix, ordering: Ordering = "automatic", *, device: str = "automatic", threads: int = 0, match: bool = True,
-             progress: Progress = None) -> Estimate:
+def estimate(a: Matrix, order: Order = "automatic", *, device: Device = "automatic", threads: int = 0, match: bool = True,
+             symmetric: Triangle = None, progress: Progress = None) -> Estimate:
     """Bounds for the results and the memory of analyze() with these arguments, before anything large is allocated: matches and
     orders as analyze() does, and counts the entries of chol(A + A^T) without listing them, in O(n + nnz) memory. Nearly all of
-    its time is that of the ordering.
+    its time is that of the order.
 
     >>> import scipy.sparse as sp
     >>> e = estimate(sp.csr_array([[1, 0, 1], [0, 1, 1], [1, 1, 1]]), "natural")
     >>> e.lnz, e.unz, e.exact
     (2, 5, True)
     """
-    options = analysis_options(ordering, device, None, threads, match, 0, 1, -1, False)
-    return Estimate(**_core.estimate(*pattern_of(a), options, callable_or_none(progress)))
+    options = analysis_options(order, device, None, threads, match, 0, 1, -1, False)
+    one_of(symmetric, "symmetric", TRIANGLES)
+    return Estimate(**_core.estimate(*whole_of(pattern_of(a), symmetric), options, callable_or_none(progress)))
 
 
 @functools.cache
@@ -110,22 +115,22 @@ def has_device():
     return any(v.name == "gpu_bitmap_panels" and not v.unavailable for v in variants())
 
 
-def order(a: Matrix, ordering: Ordering = "automatic", *, device: str = "automatic", threads: int = 0,
+def order(a: Matrix, order: Order = "automatic", *, device: Device = "automatic", threads: int = 0,
           weights: ArrayLike | None = None, seed: int = -1, stream: Any = None, progress: Progress = None) -> Int32Array:
-    """A fill-reducing ordering of A + A^T alone, without a symbolic factorization: the old index of each new position. No rows
-    are matched, and the diagonal does not count. The fill is that of analyze() with the same ordering; the permutation is not
+    """A fill-reducing order of A + A^T alone, without a symbolic factorization: the old index of each new position. No rows
+    are matched, and the diagonal does not count. The fill is that of analyze() with the same order; the permutation is not
     postordered.
 
-    a, ordering, device, threads, stream, progress: as of analyze(). A GPU computes "automatic" from 20,000 rows on and
+    a, order, device, threads, stream, progress: as of analyze(). A GPU computes "automatic" from 20,000 rows on and
     "gpu_nested_dissection"; a matrix in device memory is copied to the host.
-    weights: of each vertex, 1 or more: nested dissection on the host with separators of small weight, with the orderings
-    "automatic" and "cpu_nested_dissection" only. seed: of the search; -1: the default of the ordering.
+    weights: of each vertex, 1 or more: nested dissection on the host with separators of small weight, with the orders
+    "automatic" and "cpu_nested_dissection" only. seed: of the search; -1: the default of the order.
 
     >>> import scipy.sparse as sp
     >>> sorted(order(sp.eye(3), "amd").tolist())
     [0, 1, 2]
     """
-    return ordered(a, ordering, device, threads, weights, seed, stream, progress)[0]
+    return ordered(a, order, device, threads, weights, seed, stream, progress)[0]
 
 
 class SeparatorTree(NamedTuple):
@@ -134,13 +139,13 @@ class SeparatorTree(NamedTuple):
 
     permutation: Int32Array  # the old index of each new position
     sizes: Int32Array  # vertices of each node, by level from the deepest to the root, each level from left to right
-    ordering: str  # its name
+    order: str  # its name
 
 
-def separator_tree(a: Matrix, levels: int, ordering: Ordering = "automatic", *, layout: str = "by_level",
-                   device: str = "automatic", threads: int = 0, weights: ArrayLike | None = None, seed: int = -1,
+def separator_tree(a: Matrix, levels: int, order: Order = "automatic", *, layout: Layout = "by_level",
+                   device: Device = "automatic", threads: int = 0, weights: ArrayLike | None = None, seed: int = -1,
                    stream: Any = None, progress: Progress = None) -> SeparatorTree:
-    """An ordering with its separator tree of 2^levels - 1 nodes, as cuDSS and METIS_NodeNDP have it; nodes may be empty.
+    """An order with its separator tree of 2^levels - 1 nodes, as cuDSS and METIS_NodeNDP have it; nodes may be empty.
     layout: the position of the nodes in the permutation: "by_level" (the deepest level from left to right, the level above,
     ..., the root; cuDSS) or "nested" (left subtree, right subtree, separator; METIS). Other arguments as of order().
 
@@ -150,14 +155,14 @@ def separator_tree(a: Matrix, levels: int, ordering: Ordering = "automatic", *, 
     >>> tree.sizes.size, int(tree.sizes.sum())
     (3, 7)
     """
-    return SeparatorTree(*ordered(a, ordering, device, threads, weights, seed, stream, progress,
+    return SeparatorTree(*ordered(a, order, device, threads, weights, seed, stream, progress,
                                   tree_levels=whole(levels, "levels", 1, 24),
-                                  nested=one_of(layout, "layout", ("by_level", "nested")) == "nested"))
+                                  nested=one_of(layout, "layout", LAYOUTS) == "nested"))
 
 
-def ordered(a, ordering, device, threads, weights, seed, stream, progress, **tree):
-    """(permutation, sizes of the nodes of its tree, name) of an ordering."""
-    options = {**ordering_options(ordering), "device": one_of(device, "device", DEVICES), "threads": whole(threads, "threads", 0),
+def ordered(a, order, device, threads, weights, seed, stream, progress, **tree):
+    """(permutation, sizes of the nodes of its tree, name) of an order."""
+    options = {**order_options(order), "device": one_of(device, "device", DEVICES), "threads": whole(threads, "threads", 0),
                "seed": whole(seed, "seed", -1, 2**63 - 1), **tree}
     if weights is not None:
         options["weights"] = _core.frozen(narrowed(weights, "weights"))
@@ -209,7 +214,7 @@ def pattern_of_product(a, kind):
     return a.T @ a if kind == "col" else a @ a.T
 
 
-def symbfact(a: Matrix, kind: str = "sym", *, progress: Progress = None) -> SymbfactResult:
+def symbfact(a: Matrix, kind: Kind = "sym", *, progress: Progress = None) -> SymbfactResult:
     """Symbolic Cholesky factorization with the five results of MATLAB's function of this name, counted from 0, parents of roots
     -1. kind: "sym": of the upper triangle of `a` and its transpose; "lo": of the lower; "col": of A^T A; "row": of A A^T.
     progress: as of analyze(). SciPy computes A^T A and A A^T, which nothing interrupts.
@@ -219,15 +224,16 @@ def symbfact(a: Matrix, kind: str = "sym", *, progress: Progress = None) -> Symb
     >>> count.tolist(), h, parent.tolist(), post.tolist(), R.nnz
     ([2, 2, 1], 2, [2, 2, -1], [0, 1, 2], 5)
     """
-    one_of(kind, "kind", ("sym", "lo", "col", "row"))
+    one_of(kind, "kind", KINDS)
     callable_or_none(progress)
     if kind in ("col", "row"):
         a = pattern_of_product(a, kind)
     # Without repeated entries, so that sums are positive: SciPy leaves out entries that are zero.
     rows = canonical(*pattern_of(a), progress)
     whole_matrix = csr_of(*rows, rows[0].size - 1)
-    half = sp.tril(whole_matrix, format="csr") if kind == "lo" else sp.triu(whole_matrix, format="csr")
-    p = pattern_of(half + half.T)
+    lower = kind == "lo"
+    half = sp.tril(whole_matrix, format="csr") if lower else sp.triu(whole_matrix, format="csr")
+    p = whole_of(pattern_of(half), "lower" if lower else "upper", progress)
     s = Symbolic(p, _core.analyze(*p, {"order": "natural", "threads": 0, "match": False}, progress), 0, progress=progress)
     return SymbfactResult(s.u_row_counts, s.height, s.parent, postorder(s.parent), s.U)
 

@@ -1,5 +1,6 @@
 """What users pass as a matrix, as compressed sparse rows that the library reads."""
 import itertools
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,6 +130,34 @@ def check_shape(a):
             raise OverflowError(f"order {size} is beyond 32 bits")
 
 
+# What makes a sparse matrix of an object of another package.
+WAYS = {"numpy": "scipy.sparse.csr_array(a) makes a sparse matrix of it", "networkx": "networkx.to_scipy_sparse_array(a) makes one of it",
+        "pandas": "scipy.sparse.csr_array(a.to_numpy()) makes a sparse matrix of it",
+        "torch": "a = a.to_sparse_csr() has the pair (a.crow_indices(), a.col_indices())"}
+
+
+def named(a):
+    """What a user passed instead of a matrix, and the way out."""
+    if isinstance(a, (str, bytes, os.PathLike)):
+        return f"{a!r}; gsofa.read({a!r}) reads the matrix in a file"
+    if a is None or isinstance(a, (int, float)):
+        return repr(a)
+    module = type(a).__module__.split(".")[0]
+    return f"{type(a).__name__}" + (f" of {module}; {WAYS[module]}" if module in WAYS else "")
+
+
+def whole_of(rows, symmetric, progress=None):
+    """The rows of a matrix of which `rows` are the "lower" or "upper" triangle and the rest is symmetric; None: `rows`."""
+    if symmetric is None:
+        return rows
+    half = csr_of(*canonical(*rows, progress), rows[0].size - 1)
+    rest = (sp.triu(half, 1) if symmetric == "lower" else sp.tril(half, -1)).tocoo()
+    if rest.nnz:
+        raise InvalidInput(f"symmetric: {symmetric!r}, but row {rest.row[0]} has column {rest.col[0]}, "
+                           f"{'above' if symmetric == 'lower' else 'below'} the diagonal")
+    return pattern_of(half + half.T)
+
+
 def pattern_of(a):
     """(row_ptr, col_idx), int64 and int32, of a square matrix: a SciPy sparse array or matrix of any format, where all stored
     entries count; a CuPy one; a pair (indptr, indices) of compressed sparse rows. Both are read-only copies on the host, which
@@ -145,8 +174,7 @@ def pattern_of(a):
             a = a.get()
         row_ptr, col_idx = rows_of(a) if sp.issparse(a) else map(on_host, (a.indptr, a.indices))
     else:
-        raise InvalidInput(f"expected a sparse matrix or a pair (indptr, indices), not {type(a).__name__}; "
-                           "scipy.sparse.csr_array(a) makes one of a dense array")
+        raise InvalidInput(f"expected a sparse matrix or a pair (indptr, indices), not {named(a)}")
     return pattern_of_rows(row_ptr, col_idx)
 
 

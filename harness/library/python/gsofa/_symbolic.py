@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _core
-from ._arguments import Int32Array, Int64Array, Matrix, Progress, UInt64Array, whole
-from ._pattern import canonical, cell_counts, csr_of, pattern_of
+from ._arguments import TRIANGLES, Int32Array, Int64Array, Matrix, Progress, Triangle, UInt64Array, one_of, whole
+from ._pattern import canonical, cell_counts, csr_of, pattern_of, whole_of
 
 
 class Supernodal(NamedTuple):
@@ -39,12 +39,12 @@ ORDER_CHANGES = ("new_order", "kept", "moved")
 
 
 class OrderUpdate(NamedTuple):
-    """What Analyzer.update() did to the ordering; for the ordering "natural" and n = 0: "new_order" and zeros."""
+    """What Analyzer.update() did to the order; for the order "natural" and n = 0: "new_order" and zeros."""
 
     kind: str  # "new_order", "kept" or "moved"
     rows_changed: int  # rows that are new or differ; n if none is compared
     vertices_moved: int  # vertices that are new or moved to an ancestor; subtrees that changed places do not count
-    compared: bool  # a new ordering was computed and counted too, and the better one taken
+    compared: bool  # a new order was computed and counted too, and the better one taken
 
 
 class computed_once:
@@ -146,8 +146,8 @@ class AnalysisResults:
         return self._found["variant"]
 
     @property
-    def ordering(self) -> str:
-        """Name of the ordering."""
+    def order(self) -> str:
+        """Name of the order."""
         return self._found["order"]
 
     @property
@@ -156,8 +156,13 @@ class AnalysisResults:
         return self._found["fallback"]
 
     @property
+    def warning(self) -> str:
+        """What the caller may not have meant: a triangular matrix without `symmetric`; else empty."""
+        return self._found["warning"]
+
+    @property
     def update(self) -> OrderUpdate | None:
-        """What Analyzer.update() did to the ordering; None of other analyses."""
+        """What Analyzer.update() did to the order; None of other analyses."""
         return OrderUpdate(ORDER_CHANGES[self._found["update"][0]], *self._found["update"][1:]) if "update" in self._found else None
 
     @property
@@ -318,8 +323,9 @@ class Symbolic(AnalysisResults):
         relax = None if relax is None else whole(relax, "relax", 1)
         return Supernodal(*self._again(relax, supernodal=True, most_columns=whole(most_columns, "most_columns", 0))["supernodal"])
 
-    def matches(self, a: Matrix) -> bool:
-        """True if `a` has the entries of the matrix that was analysed, so that this analysis holds for it.
+    def matches(self, a: Matrix, symmetric: Triangle = None) -> bool:
+        """True if `a` has the entries of the matrix that was analysed, so that this analysis holds for it. symmetric: as of
+        analyze().
 
         >>> import gsofa, scipy.sparse as sp
         >>> a = sp.csr_array([[1, 1], [0, 1]])
@@ -327,7 +333,7 @@ class Symbolic(AnalysisResults):
         >>> s.matches(2 * a), s.matches(sp.eye(2))
         (True, False)
         """
-        row_ptr, col_idx = pattern_of(a)
+        row_ptr, col_idx = whole_of(pattern_of(a), one_of(symmetric, "symmetric", TRIANGLES), self.progress)
         if row_ptr.size != self.n + 1:
             return False
         if all(map(np.array_equal, (row_ptr, col_idx), self._pattern)):
@@ -366,7 +372,7 @@ class Symbolic(AnalysisResults):
 
     def __repr__(self) -> str:
         return (f"<Symbolic LU of order {self.n:,}: {self.nnz_a:,} entries of A, {self.lnz:,} of L, {self.unz:,} of U; "
-                f"ordering {self.ordering}, {self.variant}>")
+                f"order {self.order}, {self.variant}>")
 
     def _repr_html_(self) -> str:
         return html_of(self)
@@ -376,7 +382,7 @@ def html_of(s):
     """A table of an analysis and, with matplotlib, a small picture."""
     rows = [("order", f"{s.n:,}"), ("entries of A", f"{s.nnz_a:,}"), ("entries of L + U", f"{s.nnz:,}"),
             ("fill-ins", f"{s.fill:,}"), ("L + U over A", f"{s.nnz / max(s.nnz_a, 1):.2f}"),
-            ("supernodes", f"{s.supernodes.size:,}"), ("operations", f"{s.flops:.3g}"), ("ordering", s.ordering),
+            ("supernodes", f"{s.supernodes.size:,}"), ("operations", f"{s.flops:.3g}"), ("order", s.order),
             ("variant", s.variant)]
     table = "".join(f'<tr><td style="text-align:left">{k}</td><td style="text-align:right">{v}</td></tr>' for k, v in rows)
     picture = ""

@@ -1,4 +1,13 @@
 """Every exception of this package, by its cause."""
+import importlib
+
+
+def needed(module, extra):
+    """An optional module; ImportError names the extra of this package that installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as e:
+        raise ImportError(f"gsofa.{extra} needs {e.name or module}, of the extra gsofa[{extra}]: pip install {e.name or module}") from e
 
 
 class GsofaError(Exception):

@@ -6,8 +6,11 @@ darker a cell, the more of its places are entries.
 import io
 import pathlib
 
-import matplotlib
 import numpy as np
+
+from .errors import InvalidInput, needed
+
+matplotlib = needed("matplotlib", "pictures")
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -17,7 +20,6 @@ from PIL import Image  # Matplotlib needs it
 
 from ._pattern import canonical, cell_counts, pattern_of
 from ._symbolic import Symbolic
-from .errors import InvalidInput
 
 ENTRY = np.array([0.09, 0.20, 0.38])  # of A: dark blue
 FILL = np.array([0.95, 0.58, 0.22])  # of L + U only: orange, light in grey
@@ -102,7 +104,7 @@ def legend(fig, borders):
 
 def titles(s):
     """What is said of an analysis above its pictures."""
-    return f"L + U, {s.ordering}: {s.nnz:,}", f"fill-ins {s.fill:,}, {s.fill / s.nnz_a:.2f} times A"
+    return f"L + U, {s.order}: {s.nnz:,}", f"fill-ins {s.fill:,}, {s.fill / s.nnz_a:.2f} times A"
 
 
 def as_symbolic(s):
@@ -145,7 +147,7 @@ def spy(s, *, cells=CELLS, supernodes=True, path=None):
 
 
 def compare(first, second, *, cells=CELLS, supernodes=False, path=None):
-    """L + U of two analyses of one matrix side by side, as by two orderings; a Figure."""
+    """L + U of two analyses of one matrix side by side, as by two orders; a Figure."""
     fig, axes = figure_of(2, 4)
     with matplotlib.rc_context(STYLE):
         drawn = [factor_axes(ax, as_symbolic(s), cells, supernodes) for ax, s in zip(axes, (first, second))]
@@ -217,7 +219,7 @@ def tree(s, *, path=None, most=20000):
         ax.autoscale()
         ax.set_ylabel("columns on the longest path from a leaf")
         ax.set_xticks([])
-        ax.set_title(f"Elimination tree, {s.ordering}: height {s.height:,} of {s.n:,} columns"
+        ax.set_title(f"Elimination tree, {s.order}: height {s.height:,} of {s.n:,} columns"
                      + (f"; {' and '.join(omitted)} left out" if omitted else ""), fontsize=9, loc="left")
         thousands(ax.yaxis)
     return written(fig, path)

@@ -11,9 +11,10 @@ import subprocess
 import tempfile
 
 import numpy as np
-import pandas as pd
 
-from .errors import InvalidInput, InternalError, Unavailable
+from .errors import InternalError, InvalidInput, Unavailable, needed
+
+pd = needed("pandas", "testbed")
 
 REPLICATES = 999
 CONFIDENCE = 95  # percent

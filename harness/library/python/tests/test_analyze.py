@@ -25,10 +25,10 @@ def square(draw, most=24, full_diagonal=False):
 
 @given(square(), st.sampled_from(("natural", "amd", "colamd", "metis", "cpu_nested_dissection", "tournament")))
 @settings(max_examples=120, deadline=None)
-def test_everything_is_that_of_dense_elimination(a, ordering):
-    if ordering == "metis" and not gsofa.has_metis():
-        ordering = "amd"
-    s = gsofa.analyze(sp.csr_array(a), ordering, match=False)
+def test_everything_is_that_of_dense_elimination(a, order):
+    if order == "metis" and not gsofa.has_metis():
+        order = "amd"
+    s = gsofa.analyze(sp.csr_array(a), order, match=False)
     n = len(a)
     p = a[np.ix_(s.perm_r, s.perm_c)]
     assert sorted(s.perm_r) == sorted(s.perm_c) == list(range(n))
@@ -64,7 +64,7 @@ def test_a_permutation_is_taken_as_it_is(a, random):
     order = list(range(len(a)))
     random.shuffle(order)
     s = gsofa.analyze(sp.coo_array(a), order)
-    assert s.perm_c.tolist() == s.perm_r.tolist() == order and s.ordering == "given"
+    assert s.perm_c.tolist() == s.perm_r.tolist() == order and s.order == "given"
 
 
 @pytest.mark.parametrize("kind", ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"))
@@ -296,14 +296,14 @@ def test_arrays_of_a_device_are_analysed(widths):
     a = sp.random(200, 200, density=0.02, random_state=5) + sp.eye(200)
     a = a.tocsr()
     rows = DeviceArray(a.indptr.astype(widths[0])), DeviceArray(a.indices.astype(widths[1]))
-    ordering = "gpu_nested_dissection" if has_device() else "amd"
+    order = "gpu_nested_dissection" if has_device() else "amd"
     try:
-        s = gsofa.analyze(rows, ordering)
+        s = gsofa.analyze(rows, order)
     except gsofa.InvalidInput as e:
         # A device that is not emulated has a memory of its own.
         assert has_device() and "is not in memory of device" in str(e)
         return
-    expected = gsofa.analyze(a, ordering)
+    expected = gsofa.analyze(a, order)
     assert s.n == 200 and s.nnz == expected.nnz and (s.perm_c == expected.perm_c).all()
     assert (s.parent == expected.parent).all() and (s.L != expected.L).nnz == 0
     assert s.matches(a) and expected.matches(rows)
@@ -343,14 +343,14 @@ def cuda_runtime():
 
 @pytest.mark.skipif(not has_device() or cuda_runtime() is None, reason="no CUDA device, or no runtime of CUDA to reach it by")
 @pytest.mark.parametrize("widths", ((np.int32, np.int32), (np.int64, np.int32), (np.int64, np.int64)))
-@pytest.mark.parametrize("ordering", ("gpu_nested_dissection", "amd"))
-def test_arrays_in_the_memory_of_a_device(widths, ordering):
+@pytest.mark.parametrize("order", ("gpu_nested_dissection", "amd"))
+def test_arrays_in_the_memory_of_a_device(widths, order):
     runtime = cuda_runtime()
     a = (sp.random(3000, 3000, density=0.001, random_state=6) + sp.eye(3000) + sp.eye(3000, k=1)).tocsr()
     rows = CudaArray(runtime, a.indptr.astype(widths[0])), CudaArray(runtime, a.indices.astype(widths[1]))
-    s = gsofa.analyze(rows, ordering, device="gpu")
-    expected = gsofa.analyze(a, ordering)
-    assert s.fallback == "" and s.ordering == ordering and s.nnz == expected.nnz
+    s = gsofa.analyze(rows, order, device="gpu")
+    expected = gsofa.analyze(a, order)
+    assert s.fallback == "" and s.order == order and s.nnz == expected.nnz
     assert (s.perm_r == expected.perm_r).all() and (s.perm_c == expected.perm_c).all()
     assert (s.row_counts == expected.row_counts).all() and (s.supernodes == expected.supernodes).all()
     assert (s.parent == expected.parent).all() and (s.L != expected.L).nnz == 0
@@ -372,3 +372,36 @@ def test_isolated_rows_in_the_memory_of_a_device():
         assert s.fallback == "" and s.nnz == expected.nnz and (s.row_counts == expected.row_counts).all()
         assert (s.L != expected.L).nnz == 0 and (s.U != expected.U).nnz == 0
     assert len(orders) == 1
+
+
+@given(square(), st.sampled_from(("lower", "upper")))
+@settings(max_examples=40, deadline=None)
+def test_a_triangle_is_the_half_of_a_symmetric_matrix(a, symmetric):
+    a = sp.csr_array(a | a.T | np.eye(len(a), dtype=bool))
+    half = (sp.tril if symmetric == "lower" else sp.triu)(a)
+    s, expected = gsofa.analyze(half, symmetric=symmetric), gsofa.analyze(a)
+    assert (s.nnz, s.fill, s.warning) == (expected.nnz, expected.fill, "") and (s.perm_c == expected.perm_c).all()
+    assert s.matches(half, symmetric) and gsofa.estimate(half, symmetric=symmetric).nnz_a == expected.nnz_a
+    assert gsofa.Analyzer(symmetric=symmetric).update(half).nnz == expected.nnz
+    if a.nnz > a.shape[0]:
+        with pytest.raises(gsofa.InvalidInput, match=f"symmetric: '{symmetric}', but row"):
+            gsofa.analyze(half.T, symmetric=symmetric)
+        with pytest.warns(UserWarning, match=f"symmetric = {symmetric} analyzes"):
+            assert gsofa.analyze(half).warning
+
+
+@pytest.mark.parametrize("given, text", [
+    (None, "not None"), (3, "not 3"), ("a.mtx", r"not 'a.mtx'; gsofa.read\('a.mtx'\)"), (np.eye(2), r"ndarray of numpy; scipy.sparse.csr_array\(a\)"),
+    (pytest.importorskip("pandas").DataFrame([[1]]), r"DataFrame of pandas; scipy.sparse.csr_array\(a.to_numpy\(\)\)")])
+def test_what_is_no_matrix_is_named_with_the_way_out(given, text):
+    for call in gsofa.analyze, gsofa.order, gsofa.estimate, gsofa.Analyzer().update:
+        with pytest.raises(gsofa.InvalidInput, match=text):
+            call(given)
+
+
+@pytest.mark.parametrize("module, lacking", [("pictures", "matplotlib"), ("testbed", "pandas")])
+def test_a_module_names_the_extra_that_it_needs(module, lacking, monkeypatch):
+    monkeypatch.setitem(sys.modules, lacking, None)
+    monkeypatch.delitem(sys.modules, f"gsofa.{module}", raising=False)
+    with pytest.raises(ImportError, match=rf"the extra gsofa\[{module}\]: pip install {lacking}"):
+        __import__(f"gsofa.{module}")

@@ -1,4 +1,4 @@
-"""Analyzer.update(): results are those of its ordering, whatever came before."""
+"""Analyzer.update(): results are those of its order, whatever came before."""
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,15 +18,15 @@ def check_is_fresh(a, s, **options):
     assert (f.parent == s.parent).all() and (f.supernodes == s.supernodes).all() and (f.L != s.L).nnz == 0
 
 
-@pytest.mark.parametrize("ordering", ["amf", "cpu_nested_dissection", "natural"])
-def test_updates_are_the_analysis_of_their_ordering(ordering):
+@pytest.mark.parametrize("order", ["amf", "cpu_nested_dissection", "natural"])
+def test_updates_are_the_analysis_of_their_ordering(order):
     rng = np.random.default_rng(1)
-    analyzer = gsofa.Analyzer(ordering, threads=1)
+    analyzer = gsofa.Analyzer(order, threads=1)
     a = mesh()
     for step in range(8):
         s = analyzer.update(a)
         check_is_fresh(a, s)
-        assert s.update.kind == "new_order" if step == 0 or ordering == "natural" else s.update.rows_changed > 0
+        assert s.update.kind == "new_order" if step == 0 or order == "natural" else s.update.rows_changed > 0
         v = int(rng.integers(0, 358))
         a[v, v + 42] = a[v + 42, v] = 1.0
     assert gsofa.analyze(a).update is None
@@ -55,10 +55,10 @@ def test_rows_come_and_go():
     assert analyzer.update(a, same).update == ("kept", 0, 0, False)
 
 
-@pytest.mark.parametrize("ordering", ["amf", "natural"])
-def test_previous_rows_are_checked_before_every_update(ordering):
+@pytest.mark.parametrize("order", ["amf", "natural"])
+def test_previous_rows_are_checked_before_every_update(order):
     a = mesh(5)
-    analyzer = gsofa.Analyzer(ordering, threads=1)
+    analyzer = gsofa.Analyzer(order, threads=1)
     same = np.arange(25)
     for _ in range(2):
         for value, why in (25, r"row 3 has 25, outside \[-1, 25\)"), (-2, r"row 3 has -2, outside \[-1, 25\)"), (4, "row 4 occurs twice"):
