@@ -158,6 +158,7 @@ class TestbedTest(unittest.TestCase):
         self.refused(2, "too many arguments", "report", "x", "y")
         self.refused(2, "too many arguments", "plots", "x", "y", "z")
         self.assertEqual(self.call("nosuch").returncode, 2)
+        self.refused(2, "./testbed gsofa run", "run", "bcsstk18")
         self.assertEqual(self.called(), [])
 
     def test_control_characters_are_not_printed(self):
