@@ -40,6 +40,12 @@ if(NOT drop_in MATCHES "^libgsofa_metis.so;libgsofa_metis${version};libgsofa_met
 endif()
 expect(0 out ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
 
+foreach(file LICENSE CITATION.cff docs/analyze.md)
+  if(NOT EXISTS ${prefix}/share/doc/gsofa/${file})
+    message(FATAL_ERROR "${file} is not installed")
+  endif()
+endforeach()
+
 # The installed drop-in finds libgsofa next to itself.
 if(NOT SANITIZE)  # the run-time of a sanitizer comes first
   foreach(bits "" 64)
@@ -66,7 +72,7 @@ set(flags "")
 if(SANITIZE)
   set(flags -D CMAKE_C_FLAGS=-fsanitize=${SANITIZE} -D CMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
 endif()
-expect(0 out ${CMAKE_COMMAND} -S ${SOURCE_DIR}/harness/library/example -B ${build}
+expect(0 out ${CMAKE_COMMAND} -S ${prefix}/share/doc/gsofa/example -B ${build}
   -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX_COMPILER}
   -D CUDSS_ROOT=${CUDSS_ROOT} ${flags})
 string(REGEX MATCH "without cudss_solve[^\n]*" skipped "${out}")
