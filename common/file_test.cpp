@@ -272,25 +272,21 @@ TEST_CASE("available_memory is what the machine and the control groups of the pr
   CHECK(available_memory() > 0);
   const temporary_directory directory;
   const fs::path& root = directory.path();
-  const auto put_below = [&](const char* file, const std::string& text) {
-    fs::create_directories((root / file).parent_path());
-    put(root / file, text);
-  };
-  put_below("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:   3000 kB\n");
+  put(root / "proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:   3000 kB\n");
   CHECK(available_memory(root) == 3000 << 10);
-  put_below("proc/self/cgroup", "0::/user/job\n");
-  put_below("sys/fs/cgroup/user/job/memory.max", "max\n");
+  put(root / "proc/self/cgroup", "0::/user/job\n");
+  put(root / "sys/fs/cgroup/user/job/memory.max", "max\n");
   CHECK(available_memory(root) == 3000 << 10);
-  put_below("sys/fs/cgroup/user/memory.max", "2000000\n");
-  put_below("sys/fs/cgroup/user/memory.stat", "anon 500000\nfile 1400000\n");
+  put(root / "sys/fs/cgroup/user/memory.max", "2000000\n");
+  put(root / "sys/fs/cgroup/user/memory.stat", "anon 500000\nfile 1400000\n");
   CHECK(available_memory(root) == 1500000);
   // Version 1, with the group of a container, whose folder the container does not see.
-  put_below("proc/self/cgroup", "5:cpu:/\n4:hugetlb,memory:/docker/c\n");
+  put(root / "proc/self/cgroup", "5:cpu:/\n4:hugetlb,memory:/docker/c\n");
   CHECK(available_memory(root) == 3000 << 10);
-  put_below("sys/fs/cgroup/memory/memory.limit_in_bytes", "1000000\n");
-  put_below("sys/fs/cgroup/memory/memory.stat", "rss 9\ntotal_rss 400000\n");
+  put(root / "sys/fs/cgroup/memory/memory.limit_in_bytes", "1000000\n");
+  put(root / "sys/fs/cgroup/memory/memory.stat", "rss 9\ntotal_rss 400000\n");
   CHECK(available_memory(root) == 600000);
-  put_below("sys/fs/cgroup/memory/memory.stat", "total_rss 1400000\n");
+  put(root / "sys/fs/cgroup/memory/memory.stat", "total_rss 1400000\n");
   CHECK(available_memory(root) == 0);
 }
 

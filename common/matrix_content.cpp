@@ -267,8 +267,8 @@ const char* name_of(matrix_format format) {
 }
 
 struct matrix_content::state {
-  state(const std::filesystem::path& file, observer o)
-      : source(file), name(file.string()), seen(std::move(o)) {
+  state(const std::filesystem::path& file, observer o, visitor l)
+      : source(file), name(file.string()), seen(std::move(o)), look(std::move(l)) {
     fill_head();
     const wrapping kind = wrapping_of(head);
     if (kind == wrapping::gzip) throw input_error(name + ": is compressed twice; gunzip it once");
@@ -277,6 +277,7 @@ struct matrix_content::state {
   }
 
   std::size_t read_source(std::span<char> out) {
+    if (look) look();
     const std::size_t held = std::min(out.size(), head.size() - head_begin);
     std::copy_n(head.data() + head_begin, held, out.data());
     head_begin += held;
@@ -379,6 +380,7 @@ struct matrix_content::state {
 
   std::size_t read(std::span<char> out) {
     std::size_t got = 0;
+    if (archive && look) look();
     if (in_member) {
       got = std::min(out.size(), member_head.size() - member_begin);
       std::copy_n(member_head.data() + member_begin, got, out.data());
@@ -396,6 +398,7 @@ struct matrix_content::state {
   byte_source source;
   std::string name;
   observer seen;
+  visitor look;
   std::vector<char> head;  // read ahead from the source
   std::size_t head_begin = 0;
   std::optional<archive_reader> archive;
@@ -408,8 +411,8 @@ struct matrix_content::state {
   bool started = false;  // next_member() was called
 };
 
-matrix_content::matrix_content(const std::filesystem::path& file, observer seen)
-    : state_(std::make_unique<state>(file, std::move(seen))) {}
+matrix_content::matrix_content(const std::filesystem::path& file, observer seen, visitor look)
+    : state_(std::make_unique<state>(file, std::move(seen), std::move(look))) {}
 matrix_content::~matrix_content() = default;
 
 matrix_format matrix_content::format() const { return state_->format; }

@@ -33,11 +33,14 @@ class matrix_content {
   /// Receives all bytes read from the uncompressed content, in order.
   using observer = std::function<void(std::span<const std::byte>)>;
 
+  /// Called before each block that is read; what it throws passes.
+  using visitor = std::function<void()>;
+
   /// Opens the file, decides on its format and, for an archive, on the member. Throws input_error
   /// naming the file and its kind (a MATLAB file, an HTML page, ...) if it holds no matrix in one
   /// of the formats, or several matrices; unavailable_error if this build lacks the library that
   /// reads it.
-  explicit matrix_content(const std::filesystem::path& file, observer seen = {});
+  explicit matrix_content(const std::filesystem::path& file, observer seen = {}, visitor look = {});
   ~matrix_content();
   matrix_content(const matrix_content&) = delete;
   matrix_content& operator=(const matrix_content&) = delete;

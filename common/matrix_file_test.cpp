@@ -1,62 +1,22 @@
 #include "common/matrix_file.hpp"
 
-#include <zlib.h>
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/archive_reader.hpp"
-#include "common/error.hpp"
-#include "common/file.hpp"
 #include "common/matrix_archives.hpp"
 #include "common/sha256.hpp"
-#include "common/test_files.hpp"
+#include "common/test_matrices.hpp"
 
 namespace {
 
 using namespace gsofa;
 using namespace gsofa::testing;
-using entry_list = std::vector<std::pair<index_t, index_t>>;
-
-class matrix_scratch {
- public:
-  pattern read(const std::string& bytes, matrix_file_header* header = nullptr) const {
-    put(file(), bytes);
-    return read_matrix_file(file(), header);
-  }
-  // The message of the error that reading ends in, without the name of the file.
-  std::string refusal(const std::string& bytes, std::int64_t memory_limit = 0) const {
-    put(file(), bytes);
-    try {
-      read_matrix_file(file(), nullptr, {.bytes = memory_limit});
-    } catch (const error& e) {
-      const std::string message = e.what();
-      REQUIRE(message.starts_with(file().string()));
-      CHECK(message.find('\n') == std::string::npos);
-      return message.substr(file().string().size());
-    }
-    return "accepted";
-  }
-  std::filesystem::path file() const { return directory_.path() / "m"; }
-
- private:
-  temporary_directory directory_;
-};
-
-pattern pattern_at(index_t n_rows, index_t n_cols, const entry_list& entries) {
-  triplets t{n_rows, n_cols, {}, {}};
-  for (const auto& [i, j] : entries) {
-    t.rows.push_back(i);
-    t.cols.push_back(j);
-  }
-  return from_triplets(t, duplicates::reject);
-}
 
 const std::string diagonal_of_two =
     "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n";

@@ -1,12 +1,8 @@
 #include "common/matrix_market.hpp"
 
-#include <zlib.h>
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <set>
 #include <string>
@@ -14,56 +10,28 @@
 #include <vector>
 
 #include "common/byte_source.hpp"
-#include "common/file.hpp"
-#include "common/matrix_file.hpp"
 #include "common/sha256.hpp"
+#include "common/test_matrices.hpp"
 
 namespace {
 
 using namespace gsofa;
-namespace fs = std::filesystem;
+using namespace gsofa::testing;
 
-class scratch {
+class scratch : public matrix_scratch {
  public:
-  pattern read(const std::string& text, matrix_file_header* header = nullptr) const {
-    std::ofstream(file(), std::ios::binary) << text;
-    return read_matrix_file(file(), header);
-  }
   // The message of the error that reading `text` ends in, from "m.mtx" on.
   std::string refusal(const std::string& text, std::int64_t memory_limit = 0) const {
-    std::ofstream(file(), std::ios::binary) << text;
-    try {
-      read_matrix_file(file(), nullptr, {.bytes = memory_limit});
-    } catch (const error& e) {
-      const std::string message = e.what();
-      const std::string path = file().string();
-      REQUIRE(message.starts_with(path));
-      CHECK(message.find('\n') == std::string::npos);
-      return "m.mtx" + message.substr(path.size());
-    }
-    return "accepted";
+    const std::string message = matrix_scratch::refusal(text, memory_limit);
+    return message == "accepted" ? message : "m.mtx" + message;
   }
-  fs::path file() const { return directory_.path() / "m.mtx"; }
-
- private:
-  temporary_directory directory_;
 };
-
-pattern from_positions(index_t n_rows, index_t n_cols,
-                       const std::vector<std::pair<index_t, index_t>>& positions) {
-  triplets t{n_rows, n_cols, {}, {}};
-  for (const auto& [i, j] : positions) {
-    t.rows.push_back(i);
-    t.cols.push_back(j);
-  }
-  return from_triplets(t, duplicates::reject);
-}
 
 const std::string real = "%%MatrixMarket matrix coordinate real general\n";
 
 TEST_CASE("matrix market: every field") {
   const scratch s;
-  const pattern expected = from_positions(3, 2, {{0, 0}, {2, 1}, {1, 0}});
+  const pattern expected = pattern_at(3, 2, {{0, 0}, {2, 1}, {1, 0}});
   matrix_file_header h;
   CHECK(s.read(real + "3 2 3\n1 1 0\n3 2 -1.5e-300\n2 1 +.5\n", &h) == expected);
   CHECK(h.field == "real");
@@ -90,7 +58,7 @@ TEST_CASE("matrix market: every field") {
 TEST_CASE("matrix market: every symmetry, from either triangle and in any order") {
   const scratch s;
   const std::string banner = "%%MatrixMarket matrix coordinate ";
-  const pattern full = from_positions(3, 3, {{0, 0}, {1, 0}, {0, 1}, {2, 1}, {1, 2}, {2, 2}});
+  const pattern full = pattern_at(3, 3, {{0, 0}, {1, 0}, {0, 1}, {2, 1}, {1, 2}, {2, 2}});
   const std::string sizes = "3 3 4\n";
   matrix_file_header h;
   for (const char* body : {"1 1\n2 1\n3 2\n3 3\n", "1 1\n1 2\n2 3\n3 3\n", "3 3\n2 3\n2 1\n1 1\n",
@@ -101,12 +69,12 @@ TEST_CASE("matrix market: every symmetry, from either triangle and in any order"
   }
   CHECK(s.read(banner + "complex hermitian\n3 3 4\n1 1 1 0\n2 1 1 1\n3 2 0 1\n3 3 1 0\n") == full);
   CHECK(s.read(banner + "real skew-symmetric\n3 3 2\n2 1 1\n3 2 -1\n") ==
-        from_positions(3, 3, {{1, 0}, {0, 1}, {2, 1}, {1, 2}}));
+        pattern_at(3, 3, {{1, 0}, {0, 1}, {2, 1}, {1, 2}}));
 }
 
 TEST_CASE("matrix market: layout that is accepted") {
   const scratch s;
-  const pattern expected = from_positions(2, 2, {{0, 0}, {1, 1}});
+  const pattern expected = pattern_at(2, 2, {{0, 0}, {1, 1}});
   CHECK(s.read("%%matrixmarket MATRIX Coordinate REAL General \r\n%\r\n\r\n2 2 2\r\n1 1 1\r\n"
                "2 2 1\r\n\r\n") == expected);
   CHECK(s.read(real + "  2\t2  2 \n\n \t 1  1\t1.0 \n% a comment\n2 2 1\t\n\n% end\n") == expected);
@@ -117,10 +85,10 @@ TEST_CASE("matrix market: layout that is accepted") {
 
 TEST_CASE("matrix market: extreme shapes") {
   const scratch s;
-  CHECK(s.read(real + "0 0 0\n") == from_positions(0, 0, {}));
-  CHECK(s.read(real + "1 1 0\n") == from_positions(1, 1, {}));
-  CHECK(s.read(real + "1 1 1\n1 1 0\n") == from_positions(1, 1, {{0, 0}}));
-  CHECK(s.read(real + "0 5 0\n") == from_positions(0, 5, {}));
+  CHECK(s.read(real + "0 0 0\n") == pattern_at(0, 0, {}));
+  CHECK(s.read(real + "1 1 0\n") == pattern_at(1, 1, {}));
+  CHECK(s.read(real + "1 1 1\n1 1 0\n") == pattern_at(1, 1, {{0, 0}}));
+  CHECK(s.read(real + "0 5 0\n") == pattern_at(0, 5, {}));
   const pattern wide = s.read(real + "1 2147483647 1\n1 2147483647 1\n");
   CHECK(wide.n_cols == 2147483647);
   CHECK(wide.col_idx == std::vector<index_t>{2147483646});
@@ -185,7 +153,7 @@ TEST_CASE("matrix market: faults are named with file, line and reason") {
 TEST_CASE("matrix market: values are not judged") {
   const scratch s;
   const std::string banner = "%%MatrixMarket matrix coordinate ";
-  const pattern expected = from_positions(2, 2, {{0, 0}, {1, 0}, {1, 1}});
+  const pattern expected = pattern_at(2, 2, {{0, 0}, {1, 0}, {1, 1}});
   const auto read = [&](const std::string& kind, const std::string& a, const std::string& b) {
     return s.read(banner + kind + "\n2 2 3\n1 1 " + a + "\n2 1 " + b + "\n2 2 1\n");
   };
@@ -195,7 +163,7 @@ TEST_CASE("matrix market: values are not judged") {
   CHECK(read("unsigned-integer general", "18446744073709551615", "7") == expected);
   CHECK(read("pattern general", "", "5") == expected);
   CHECK(read("complex general", "1", "1 2") == expected);
-  const pattern mirrored = from_positions(2, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  const pattern mirrored = pattern_at(2, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}});
   for (const char* kind : {"real hermitian", "complex hermitian", "pattern hermitian", "real spd",
                            "pattern skew-symmetric", "integer skew-symmetric"}) {
     CAPTURE(kind);
@@ -205,23 +173,23 @@ TEST_CASE("matrix market: values are not judged") {
 
 TEST_CASE("matrix market: a position that is given again is one entry") {
   const scratch s;
-  const pattern expected = from_positions(3, 3, {{0, 0}, {2, 1}});
+  const pattern expected = pattern_at(3, 3, {{0, 0}, {2, 1}});
   matrix_file_header h;
   CHECK(s.read(real + "3 3 3\n3 2 1\n1 1 1\n3 2 1\n", &h) == expected);
   CHECK(h.stored_entries == 3);
   CHECK(s.read(real + "3 3 4\n1 1 1\n1 1 -1\n3 2 1\n3 2 1\n") == expected);
-  CHECK(s.read(real + "1 1 3\n1 1 1\n1 1 1\n1 1 1\n") == from_positions(1, 1, {{0, 0}}));
+  CHECK(s.read(real + "1 1 3\n1 1 1\n1 1 1\n1 1 1\n") == pattern_at(1, 1, {{0, 0}}));
   // More entries than positions, in symmetric storage from both triangles.
   CHECK(s.read("%%MatrixMarket matrix coordinate real symmetric\n2 2 5\n"
                "2 1 1\n1 2 1\n1 1 1\n2 2 1\n2 1 1\n") ==
-        from_positions(2, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+        pattern_at(2, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
 }
 
 TEST_CASE("matrix market: banners, byte order marks and line ends of other writers") {
   const scratch s;
   const std::string body = "\n2 2 2\n2 1 1\n2 2 1\n";
   const std::string words = " matrix coordinate real general";
-  const pattern expected = from_positions(2, 2, {{1, 0}, {1, 1}});
+  const pattern expected = pattern_at(2, 2, {{1, 0}, {1, 1}});
   CHECK(s.read("%MatrixMarket" + words + body) == expected);
   CHECK(s.read("\xef\xbb\xbf%%MatrixMarket" + words + body) == expected);
   CHECK(s.read("\n\r\n %%MATRIXMARKET MATRIX coordinate REAL General" + body) == expected);
@@ -254,14 +222,14 @@ TEST_CASE("matrix market: arrays") {
   const std::string banner = "%%MatrixMarket matrix array ";
   matrix_file_header h;
   CHECK(s.read(banner + "real general\n%\n3 2\n1\n0\nnan\n4 5\n6\n", &h) ==
-        from_positions(3, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}}));
+        pattern_at(3, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}}));
   CHECK(h.stored_entries == 6);
-  const pattern full = from_positions(2, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  const pattern full = pattern_at(2, 2, {{0, 0}, {0, 1}, {1, 0}, {1, 1}});
   CHECK(s.read(banner + "complex general\n2 2\n1 0\n2 0\n3 0\n4 0\n") == full);
   CHECK(s.read(banner + "integer symmetric\n2 2\n1\n2\n3\n") == full);
   CHECK(s.read(banner + "complex hermitian\n2 2\n1 0\n2 1\n3 0\n") == full);
-  CHECK(s.read(banner + "real skew-symmetric\n2 2\n1\n") == from_positions(2, 2, {{0, 1}, {1, 0}}));
-  CHECK(s.read(banner + "real general\n0 0\n") == from_positions(0, 0, {}));
+  CHECK(s.read(banner + "real skew-symmetric\n2 2\n1\n") == pattern_at(2, 2, {{0, 1}, {1, 0}}));
+  CHECK(s.read(banner + "real general\n0 0\n") == pattern_at(0, 0, {}));
   CHECK(s.refusal(banner + "real general\n2 2\n1\n2\n3\n") ==
         "m.mtx:5: the file ends after 3 of the 4 values of a general array of 2 x 2");
   CHECK(s.refusal(banner + "real symmetric\n2 2\n1\n2\n3\n4\n") ==
@@ -283,16 +251,6 @@ TEST_CASE("matrix market: claimed sizes take no memory before the entries are se
   CHECK(s.refusal(real + "3 2147483647 2\n2 1 1\n1 2 1\n", 64 * mebibyte) == "accepted");
   CHECK(s.refusal(real + "3 2147483647 3\n2 3 1\n1 2 1\n2 1 1\n", 64 * mebibyte) ==
         "m.mtx: out of memory: 3 x 2147483647 needs 16384 MiB, 64 MiB are available");
-}
-
-std::string gzipped(const std::string& text) {
-  const temporary_directory directory;
-  const auto file = directory.path() / "z";
-  gzFile out = gzopen(file.c_str(), "wb");
-  gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
-  gzclose(out);
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 TEST_CASE("matrix market: random files of all kinds, plain and gzip'd, in any order") {
@@ -344,10 +302,10 @@ TEST_CASE("matrix market: random files of all kinds, plain and gzip'd, in any or
       }
       text += random() % 8 == 0 ? "\r\n" : "\n";
     }
-    const pattern expected = from_positions(n_rows, n_cols, {expanded.begin(), expanded.end()});
+    const pattern expected = pattern_at(n_rows, n_cols, {expanded.begin(), expanded.end()});
     matrix_file_header plain, zipped;
     CHECK(s.read(text, &plain) == expected);
-    CHECK(s.read(gzipped(text), &zipped) == expected);
+    CHECK(s.read(gzip(text), &zipped) == expected);
     CHECK(plain.sha256 == sha256_hex(text));
     CHECK(zipped.sha256 == plain.sha256);
     CHECK(plain.symmetry == symmetry);
@@ -370,14 +328,9 @@ TEST_CASE("matrix market: files much longer than the reader's buffer round trip"
   matrix_file_header h;
   CHECK(read_matrix_file(s.file(), &h) == a);
   CHECK(h.stored_entries == a.nnz());
-  std::ifstream in(s.file());
-  std::string line;
-  std::getline(in, line);
-  CHECK(line == "%%MatrixMarket matrix coordinate pattern general");
-  std::getline(in, line);
-  CHECK(line == "% first line");
-  std::getline(in, line);
-  CHECK(line == "% second line");
+  CHECK(
+      content(s.file()).starts_with("%%MatrixMarket matrix coordinate pattern general\n"
+                                    "% first line\n% second line\n"));
   // A fault in the last line is reported with its number: banner, 2 comments, sizes, entries.
   std::string text = "%%MatrixMarket matrix coordinate pattern general\n";
   text += "40000 40000 " + std::to_string(a.nnz()) + "\n";
@@ -390,12 +343,12 @@ TEST_CASE("matrix market: files much longer than the reader's buffer round trip"
 
 TEST_CASE("matrix market: writing small and empty patterns") {
   const scratch s;
-  for (const pattern& a : {from_positions(0, 0, {}), from_positions(1, 1, {}),
-                           from_positions(2, 5, {{0, 4}, {1, 0}, {1, 1}})}) {
+  for (const pattern& a :
+       {pattern_at(0, 0, {}), pattern_at(1, 1, {}), pattern_at(2, 5, {{0, 4}, {1, 0}, {1, 1}})}) {
     write_matrix_market(s.file(), a, "");
     CHECK(read_matrix_file(s.file()) == a);
   }
-  CHECK_THROWS_AS(write_matrix_market(s.file() / "absent" / "x", from_positions(1, 1, {}), ""),
+  CHECK_THROWS_AS(write_matrix_market(s.file() / "absent" / "x", pattern_at(1, 1, {}), ""),
                   input_error);
   CHECK_THROWS_AS(read_matrix_file(s.file().parent_path() / "absent"), input_error);
   CHECK_THROWS_AS(read_matrix_file(s.file().parent_path()), input_error);
@@ -421,9 +374,5 @@ TEST_CASE("a file whose name ends in .gz is compressed, always to the same bytes
   CHECK(read_matrix_file(plain) == a);
   const auto again = folder.path() / "b.mtx.gz";
   write_matrix_market(again, a, "a comment");
-  auto content = [](const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
   CHECK(content(again) == content(packed));
 }

@@ -46,24 +46,20 @@ std::int64_t left_by_groups(const fs::path& root) {
   std::ifstream in(root / "proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {  // NUMBER:CONTROLLERS:/PATH
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const bool second_version = second == first + 1;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (!second_version && controllers.find(",memory,") == std::string::npos) continue;
-    const fs::path top = root / (second_version ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
+    const bool unified = second == first + 1;
+    if (second == std::string::npos || (!unified && line.find("memory") > second)) continue;
+    const fs::path top = root / (unified ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
+    const char* const limit = unified ? "memory.max" : "memory.limit_in_bytes";
+    const char* const used = unified ? "anon " : "total_rss ";
     for (fs::path below = line.substr(std::min(second + 2, line.size()));;
          below = below.parent_path()) {
-      const fs::path group = top / below;
       // "max" instead of a number: no limit.
-      const std::int64_t limit = number_after(
-          group / (second_version ? "memory.max" : "memory.limit_in_bytes"), "", unlimited);
-      const std::int64_t used =
-          number_after(group / "memory.stat", second_version ? "anon " : "total_rss ", 0);
-      if (limit != unlimited) left = std::min(left, std::max<std::int64_t>(limit - used, 0));
+      left = std::min(left, number_after(top / below / limit, "", unlimited) -
+                                number_after(top / below / "memory.stat", used, 0));
       if (below.empty()) break;
     }
   }
-  return left;
+  return std::max<std::int64_t>(left, 0);
 }
 
 }  // namespace

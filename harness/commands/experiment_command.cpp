@@ -162,12 +162,9 @@ loaded_matrix load(const experiment_options& o, const experiment_case& c, const 
     const index_t rows = loaded.view().n_rows;
     if (!of_kind || rows >= c.least_order) return {std::move(loaded), ""};
     return {{}, fmt::format("has {} rows, fewer than {}", rows, c.least_order)};
-  } catch (const input_error& e) {
+  } catch (const error& e) {
     // A folder of many matrices may hold matrices that no variant can factor.
-    if (!of_kind) throw;
-    return {{}, e.what()};
-  } catch (const budget_error& e) {
-    if (!of_kind) throw;
+    if (!of_kind || e.code() == exit_code::unavailable) throw;
     return {{}, e.what()};
   }
 }

@@ -119,10 +119,8 @@ exit_code run(run_options& o, const session_info& session) {
     const prepared_pattern a = load_on_root(j, [&]() -> prepared_pattern {
       try {
         return load(name);
-      } catch (const input_error& e) {
-        refused = e.what();
-        why = e.code();
-      } catch (const budget_error& e) {
+      } catch (const error& e) {
+        if (e.code() == exit_code::unavailable) throw;
         refused = e.what();
         why = e.code();
       } catch (const std::bad_alloc&) {

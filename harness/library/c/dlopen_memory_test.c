@@ -216,6 +216,11 @@ static void check_texts(void) {
 }
 
 int main(void) {
+  /* The thread-local block of the exceptions of a thread. */
+  if (system("grep -q _ZZN12_GLOBAL__N_110get_globalEvE6global '" GSOFA_LIBRARY "'") == 0) {
+    puts("skipped: libstdc++ is linked statically; its thread-local block needs memory at a throw");
+    return 77;
+  }
   fill_grid();
   /* Values of the first 32 keys need no memory: the library shall have a later one. */
   pthread_key_t key;

@@ -352,8 +352,6 @@ struct permutation_of_rows {
   // Returns early if `watch` ends it.
   void find(const csr_view& a, const input<std::int32_t>& row_order,
             const std::vector<std::int32_t>& col_of, watched_work& watch) {
-    using clock = std::chrono::steady_clock;
-    auto looked = clock::now();
     const auto n = static_cast<std::size_t>(a.n);
     ptr.reserve(n + 1);
     idx.reserve(a.col_idx.size());
@@ -365,10 +363,8 @@ struct permutation_of_rows {
       std::sort(begin, idx.end());
       idx.erase(std::unique(begin, idx.end()), idx.end());
       ptr.push_back(static_cast<std::int64_t>(idx.size()));
-      if (i % 1024 != 0 || clock::now() - looked < std::chrono::milliseconds(100)) continue;
       const double share = static_cast<double>(i) / static_cast<double>(n);
-      if (!watch.goes_on(analysis_stage::permute, share)) return;
-      looked = clock::now();
+      if (i % 1024 == 0 && !watch.looks(analysis_stage::permute, share)) return;
     }
   }
 };
@@ -390,11 +386,11 @@ nb::tuple permuted(const input<std::int64_t>& row_ptr, const input<std::int32_t>
 
 nb::tuple read_pattern(const nb::bytes& file) {
   csr_pattern p;
-  {
-    const std::string name(file.c_str(), file.size());
-    const nb::gil_scoped_release released;
-    p = gsofa::read_pattern(name);
-  }
+  const nb::object no_progress = nb::none();
+  watched_work watch(no_progress);
+  const std::string name(file.c_str(), file.size());
+  watch.run(
+      [&] { p = gsofa::read_pattern(name, [&] { return watch.looks(analysis_stage::check); }); });
   return rows_of(p);
 }
 

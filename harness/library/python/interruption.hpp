@@ -100,6 +100,14 @@ class watched_work {
     }
   }
 
+  // goes_on(), if the last call is some time ago.
+  bool looks(analysis_stage stage, double share = -1) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked_ < std::chrono::milliseconds(50)) return true;
+    looked_ = now;
+    return goes_on(stage, share);
+  }
+
   // Calls work(), without the lock. What goes_on() has caught is thrown, whatever became of the
   // work.
   template <class Work>
@@ -120,6 +128,7 @@ class watched_work {
 
  private:
   const nb::object& progress_;
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
   std::exception_ptr raised_;
 };
 

@@ -582,6 +582,9 @@ struct variant_description {
 /// stored position counts, whatever its value. Throws analysis_error: invalid_input with file, line
 /// and reason; unavailable for a compression that this build does not read; out_of_memory.
 GSOFA_API csr_pattern read_pattern(const std::string& file);
+/// The same. Calls goes_on(), which does not throw, for each block that it reads; if goes_on()
+/// returns false, throws analysis_error: cancelled.
+GSOFA_API csr_pattern read_pattern(const std::string& file, const std::function<bool()>& goes_on);
 
 /// All algorithms of this build, in order of name.
 GSOFA_API std::vector<variant_description> variants();

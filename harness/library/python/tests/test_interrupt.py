@@ -1,4 +1,5 @@
 """Signals and exceptions of `progress` end analyses that would take long."""
+import gzip
 import os
 import signal
 import subprocess
@@ -145,6 +146,15 @@ def test_signals_are_answered_while_the_library_works(slow, name):
     assert sender.handled == 3
 
 
+def test_signals_are_answered_while_a_file_is_read(tmp_path):
+    (tmp_path / "a").write_bytes(gzip.compress(b"%%MatrixMarket matrix coordinate pattern general\n") +
+                                 200 * gzip.compress(b"%\n" * (1 << 24), 1))
+    with Sender() as sender, pytest.raises(Stop):
+        sender.thread.start()
+        gsofa.read(tmp_path / "a")
+    assert sender.handled == 3
+
+
 def test_a_thread_is_cancelled_by_its_progress_while_another_goes_on(slow):
     """Signals are the main thread's alone."""
     raised, going = [], threading.Event()
@@ -264,10 +274,9 @@ children = []
 def progress(stage, share):
     if stage == "analyze" and not children:
         children.append(os.fork())
-for n in (2000, 4000, 8000, 16000):
-    if children:
-        break
-    a = matrix(n)
+n = 1000
+while not children:
+    a = matrix(n := 2 * n)
     s = gsofa.analyze(a, "natural")
     s.progress = progress
     try:
