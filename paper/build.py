@@ -83,7 +83,8 @@ class Content:
         return f"@@{len(self.blocks) - 1}@@"
 
     def call_answers(self):
-        return self.put(("question about the paper's search on a GPU", "paper", "here, real matrices", "verdict"), claims.ten_rows(self.judge.questions))
+        return self.put(("question about the paper's search on a GPU", "paper", "here, real matrices", "verdict"), claims.ten_rows(self.judge.questions)) \
+            + f"\n\n{claims.count_text(self.judge.questions)}"
 
     def call_questions(self):
         """Each question, then its statements."""

@@ -80,11 +80,7 @@ class Judge:
             except records.Refused as e:
                 untested = untested or str(e)
         s = s | {"kinds": kinds}
-        if untested:
-            return s | {"word": rules.UNTESTED, "reason": untested}
-        word, reason = rules.word(main_found(s), s.get("paper"), s.get("direction"), s.get("effect", "ratio"),
-                                  s.get("combine") == "all", 1 if "matrix" in s else rules.LEAST_MATRICES)
-        return s | {"word": word, "reason": reason}
+        return s | dict(zip(("word", "reason"), (rules.UNTESTED, untested) if untested else by_numbers(s)))
 
     def by_kind(self, s, measured):
         """{kind: Found}; "real" has the original, too, and LARGE the large ones of these. A statement about bcsstk18 has it and its
@@ -104,7 +100,7 @@ class Judge:
         """Questions and appendix as plain data."""
         def plain(s):
             return {k: v for k, v in s.items() if k != "kinds"} | {"kinds": {k: f.as_json() for k, f in s["kinds"].items()}}
-        return {"table": ten_rows(self.questions),
+        return {"table": ten_rows(self.questions), "count": count_text(self.questions),
                 "questions": [q | {"statements": [plain(s) for s in q["statements"]]} for q in self.questions],
                 "appendix": [plain(s) for s in self.appendix]}
 
@@ -170,6 +166,23 @@ def ten_rows(questions):
     return [row(q) for q in questions]
 
 
+def by_numbers(s):
+    """(word, reason) of a statement by its numbers alone: the lower word of the matrices that decide and of the large ones."""
+    large, least = s["kinds"].get(rules.LARGE), 1 if "matrix" in s else rules.LEAST_MATRICES
+    words = dict(rules.word(found, s.get("paper"), s.get("direction"), s.get("effect", "ratio"), s.get("combine") == "all", least)
+                 for found in ([large] if large and large.n >= least else []) + [main_found(s)])
+    return (word := rules.weakest(words)), words[word]
+
+
+def count_text(questions):
+    """How many questions do not hold, and which do not by their numbers alone."""
+    def ids(found):
+        return f"{len(found)} ({', '.join(str(q['id']) for q in found)})"
+    bare = [q for q in questions if q["word"] == rules.NOT or q["word"] == rules.UNTESTED and any(
+        {"paper", "direction"} & set(s) and s["kinds"] and by_numbers(s)[0] == rules.NOT for s in q["statements"])]
+    return f"Questions that do not hold: {ids([q for q in questions if q['word'] == rules.NOT])}; by their numbers alone: {ids(bare)}."
+
+
 def main_found(s):
     """What the verdict rests on."""
     return s["kinds"].get("original" if "matrix" in s else rules.JUDGED)
@@ -220,7 +233,7 @@ def text_of(judge, args, width, colour):
                 *((*r[:3], COLOURS[r[3]] if colour else "", r[3]) for r in ten_rows(judge.questions))]
         said = "In detail: --question N, --kinds, --appendix. A value is followed by its 95 % interval; rules: --help."
         return "\n".join([*(f"{what:<70} {paper:>10}  {here:<27} " + (f"\x1b[{c}m{word}\x1b[0m" if c else word) for what, paper, here, c, word in rows),
-                          "", said]) + "\n"
+                          "", count_text(judge.questions), said]) + "\n"
     parts = sections(judge, args.item, args.question, args.appendix)
     return "\n".join(table(parts, args.kinds or args.question, width, colour)) + "\n"
 

@@ -73,6 +73,7 @@ class Words(unittest.TestCase):
         self.assertEqual(self.word(1.1, 0.9, 1.3), rules.UNTESTED)
         self.assertEqual(self.word(1.001, 0.99, 1.02), rules.NOT)
         self.assertEqual(self.word(1.08, 1.01, 1.15, noise=0.1), rules.UNTESTED, "within the noise")
+        self.assertEqual(self.word(1.08, 1.01, 1.15, 1.1, noise=0.1), rules.UNTESTED, "a number, too, needs a direction")
         self.assertEqual(self.word(2, 1.8, 2.2, n=9), rules.UNTESTED)
         self.assertEqual(self.word(0.17, 0.12, 0.27, effect="correlation"), rules.DIRECTION)
         self.assertEqual(self.word(0.17, 0.05, 0.27, effect="correlation"), rules.UNTESTED)
@@ -157,6 +158,19 @@ class JudgeTest(unittest.TestCase):
         some = late[:2] + [r for k in range(2, 12) for r in pair(f"m{k}", 2)] + [run(f"m{k}", "y", 1, 1, 1) for k in range(2)]
         s, = self.judge(some, TWICE | {"combine": "median"})
         self.assertEqual((s["kinds"]["real"].bound, s["word"]), (0, rules.SIZE), "a median of which the bound is no part")
+
+    def test_large_matrices_are_judged_as_well(self):
+        for large, word in ((10, rules.DIRECTION), (9, rules.SIZE)):
+            s, = self.judge([r for k in range(60) for r in pair(f"m{k}", 1.3 if k < large else 2.1, n=20000 if k < large else 5000)],
+                            TWICE)
+            self.assertEqual((s["word"], s["kinds"][rules.LARGE].n), (word, large))
+
+    def test_a_matrix_without_a_direction_is_in_no_share(self):
+        lines = [r for k in range(14) for h in "ab" for r in pair(f"m{k}", 1.001 if k < 2 else 0.5 if (k, h) == (2, "a") else 2, host=h)]
+        for combine, n, left_out in (("share", 11, 3), ("all", 14, 0)):
+            s, = self.judge(lines, TWICE | {"paper": 1, "effect": "share", "combine": combine})
+            found = s["kinds"]["real"]
+            self.assertEqual((found.value * found.n, found.n, found.left_out), (11, n, left_out))
 
     def test_named_matrices(self):
         stand_in = pair("BB", 2, stand_in=True) + pair("EP", 2, stand_in=True)
@@ -254,6 +268,7 @@ class Committed(unittest.TestCase):
         rows = [re.split("  +", line) for line in out.splitlines()[1:11]]
         self.assertEqual([int(cells[0].split()[0]) for cells in rows], list(range(1, 11)))
         self.assertEqual([cells[-1] for cells in rows], [q["word"] for q in self.judged.questions])
+        self.assertIn("Questions that do not hold: 1 (9); by their numbers alone: 3 (5, 8, 9).", out)
         everything = self.call("--kinds")[1]
         for q in self.judged.questions:
             self.assertIn(q["text"], everything)

@@ -86,7 +86,7 @@ class Found:
     hosts: int = 0
     noise: float = 0
     bound: int = 0
-    left_out: int = 0  # matrices where both cases were ended
+    left_out: int = 0  # matrices where both cases were ended, and, of shares, those without a direction
     each: dict = dataclasses.field(default_factory=dict)  # value by matrix
 
     def as_json(self):
@@ -231,10 +231,19 @@ class Measured:
         return out
 
 
+def directed(cases):
+    """Whether the ratio of a matrix is on one side of 1 on all hosts, by more than the spread of the runs."""
+    return all(c.low[0] > math.exp(c.spread) for c in cases) or all(c.high[0] < math.exp(-c.spread) for c in cases)
+
+
 def combined(statement, values, matrices, widen=1.0):
     """Found of the values on some matrices. widen: factor of the interval to both sides."""
     mine = {key: c for key, c in values.items() if key[1] in matrices}
     ended = {key for key, c in mine.items() if c.low[0] == 0 and math.isinf(c.high[0])}
+    if statement.get("combine") in ("share", "all") and statement["quantity"] != "verified":
+        level = {key for key in mine if not directed([c for (_, m), c in mine.items() if m == key[1]])}
+        ended |= level if statement["combine"] == "share" else set()
+        mine |= {key: Case(numpy.ones(DRAWS), numpy.ones(DRAWS)) for key in level}  # no gain, where the paper says all
     mine = {key: c for key, c in mine.items() if key not in ended}
     hosts, names = ([*dict.fromkeys(key[k] for key in sorted(mine, key=str))] for k in (0, 1))
     if not mine:

@@ -1,5 +1,5 @@
 """The rules of the judgement: the text that is printed, and the same as code. First written on 27 November 2026 before the records
-that they judge (experiments/judgement), and changed three times after these were read: LOG.md has what and why."""
+that they judge (experiments/judgement), and changed several times after these were read: LOG.md has what and why."""
 
 import math
 
@@ -29,9 +29,14 @@ open is open. A matrix where both cases were ended is left out.
 
 A size has no direction: it holds in size if the interval contains the paper's value and its ends are within a factor of 2 of
 each other, or if the interval lies within a quarter of the paper's value. It does not hold if the interval excludes the paper's
-value. A statement in words ("faster") also needs an effect above the noise: |log ratio| more than the median relative spread
-(interquartile range over median) of the runs. It does not hold if its interval is tight around no effect; if the interval is
-wider and contains no effect, or the effect is within the noise, it cannot be tested.
+value. A ratio holds in direction only above the noise: |log ratio| must exceed the median over the matrices of the relative spread
+(interquartile range over median) of the runs on one host. On one matrix, a ratio has a direction only if all hosts that measured it
+are on one side of 1 by more than the spread of their runs. A share leaves out a matrix without a direction; "on every matrix" counts
+it as no gain. A statement in words ("faster") does not hold if its interval is tight around no effect. If its interval is wider and
+contains no effect, or if a ratio is within the noise, it cannot be tested.
+
+If a statement has ten or more real matrices with 10,000 rows or more, as the paper's matrices have, these are judged as well, and the
+word of the statement is the lower of the two words.
 
 The word of a question is the weakest of its statements, in the order holds in size, holds in direction, does not hold. A
 statement that cannot be tested counts only if none can be tested.
@@ -39,10 +44,9 @@ statement that cannot be tested counts only if none can be tested.
 A statement about a named matrix has no verdict on a stand-in: it cannot be tested without the matrix. bcsstk18 and its
 stand-in, the only such pair, have differed by factors of {pair:g} to 3.0: an interval of stand-ins is widened by a factor of
 {pair:g}, or by what the pair differs in the statement if that is more. Simulated values are shown
-and have no verdict. Four GPUs of one host stand for the six of a node; one GPU is no test of a statement about six, nor of one
-about 44 nodes. A size (GB/s, %) depends on the hardware and has no verdict on other hardware; a ratio of two programs on one
-machine has one. The value of the real matrices with 10,000 rows or more, as the paper's matrices have, is shown next to the
-value that decides.
+and have no verdict. Four GPUs of one host stand for the six of a node only where two schedules of the search are compared. A ratio
+of several GPUs to the processors of another program cannot be tested with another number of GPUs and other processors. One GPU is no
+test of a statement about six, nor of one about 44 nodes. A size (GB/s, %) depends on the hardware and has no verdict on other hardware.
 """
 KINDS = ("original", "real", "finite elements", "power grid", "generated", "stand-in")
 JUDGED, LARGE = "real", "real, n >= 10,000"  # with the original
@@ -78,7 +82,7 @@ def word(found, paper, side, effect="ratio", every=False, least=LEAST_MATRICES):
     if max(abs(low - none), abs(high - none)) <= TIGHT and not contains_paper and not (close and on_side):
         return NOT, "the interval is tight around no effect"
     if on_side:
-        if paper is None and found.noise and abs(math.log(found.value)) <= found.noise:
+        if found.noise and abs(math.log(found.value)) <= found.noise:
             return UNTESTED, "the effect is within the noise of the runs"
         near, far = sorted((abs(low - none), abs(high - none)))
         in_size = found.value == 1 if every else close or (contains_paper and far <= FACTOR * near)
@@ -103,6 +107,5 @@ def word_of_size(found, paper):
 
 
 def weakest(words):
-    """The word of a question, of the words of its statements."""
-    tested = [w for w in words if w != UNTESTED]
-    return max(tested, key=WORDS.index) if tested else UNTESTED
+    """The lowest of the words that can be tested: of a question by its statements, of a statement by its groups of matrices."""
+    return max((w for w in words if w != UNTESTED), key=WORDS.index, default=UNTESTED)
