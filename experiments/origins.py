@@ -2,6 +2,7 @@
 only; needs git and the history of the repository."""
 import functools
 import pathlib
+import re
 import subprocess
 
 from specs import read_tables
@@ -11,8 +12,26 @@ MATRIX_FILES = (".mtx", ".mtx.gz", ".bin")  # a matrix outside the tree is known
 OUTPUTS = ("--out", "--pattern-out", "--checkpoint", "--prepared", "--real", "--fem", "--kkt")
 
 
+FIRST = "3aa9a4a49b40032442ec3117b064d4ba1d5041d1"  # commit of the oldest records
+
+
 class NoHistory(Exception):
-    """The commit of a record is not in the repository at hand."""
+    """The repository at hand lacks its history."""
+
+
+@functools.cache
+def listed():
+    """sha256 of all matrices that a list of experiments has."""
+    lists = (path.read_text(encoding="utf-8") for path in (ROOT / "experiments").rglob("*.tsv"))
+    return frozenset(re.findall(r"\b[0-9a-f]{64}\b", " ".join(lists)))
+
+
+def unlisted(record):
+    """Why nobody can find the matrix of a record; "" if it is generated, in the tree, or in a list with its sha256."""
+    matrix = record.get("matrix")
+    found = not matrix or matrix["name"].startswith("gen:") or matrix["stand_in"] or matrix["sha256"] in listed() \
+        or (ROOT / matrix["source"]).is_file()
+    return "" if found else "no list has the sha256 of its matrix"
 
 
 @functools.cache
@@ -51,8 +70,10 @@ def fault(record):
     """Why the command line of a record cannot be run again, in a few words; "" if it can: its commit has the spec and the group,
     or every file, that it names. Throws NoHistory."""
     sha, argv = record["git"]["sha"], record["argv"]
+    if not has_commit(FIRST):
+        raise NoHistory("the repository lacks its history")
     if not has_commit(sha):
-        raise NoHistory(f"the repository lacks commit {sha}")
+        return f"the repository lacks commit {sha[:12]}"
     command = argv[1] if len(argv) > 1 else ""
     if command == "experiment":
         spec = next((w for w in argv[2:] if w.endswith(".toml")), "")

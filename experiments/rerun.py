@@ -9,7 +9,7 @@ that is not in the tree is looked for in the FOLDERs, as its name says, and must
 must be equal; the time is only printed as a ratio. The order must have the digest of the recorded order. --out keeps the new records.
 
 Exit status: 0 equal, 1 a count or a digest differs, 2 wrong call, or a record that cannot be run here, with the reason: no GPU, no
-MPI, no file of the matrix, another order, or a command line whose spec, group or file its commit lacks. Standard library only.
+MPI, no file of the matrix, another order or another version of its library, or a command line whose spec, group or file its commit lacks. Standard library only.
 """
 import argparse
 import os
@@ -89,7 +89,8 @@ def run_again(record, build, folders, kept):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "again.jsonl"
         command = [str(w) for w in command_of(record, build, folders, out)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"GSOFA_ROOT": str(ROOT)})
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+                              env=os.environ | {"GSOFA_ROOT": str(ROOT)})
         found = list(json_lines.read(out)) if out.exists() else []
         if kept and found:
             with open(kept, "ab") as file:
@@ -107,9 +108,11 @@ def compare(record, again):
     if again["matrix"]["sha256"] != record["matrix"]["sha256"]:
         raise Cannot(f"the file at hand is another one: sha256 {again['matrix']['sha256'][:12]}…, recorded "
                      f"{record['matrix']['sha256'][:12]}…")
-    if "ordering" in record and again["ordering"]["digest"] != record["ordering"]["digest"]:
-        raise Cannot(f"the order by {again['ordering']['library'] or again['ordering']['col']} differs from the recorded order, by "
-                     f"{record['ordering']['library'] or record['ordering']['col']}")
+    mine, theirs = (r.get("ordering", r).get("library") or "the program itself" for r in (again, record))
+    of_another = mine != theirs and record.get("kind") == "order"  # the order itself is the result
+    if of_another or again.get("ordering", {}).get("digest") != record.get("ordering", {}).get("digest"):
+        raise Cannot(f"the order is by {mine}, the recorded order by {theirs}" if mine != theirs else
+                     f"the order differs, both by {mine}: the library or the program may be another version")
     old, new = record["result"], again.get("result", {})
     if not new:
         return DIFFERS, f"no result: {again['status']}, {again['reason']}"

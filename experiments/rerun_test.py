@@ -21,18 +21,18 @@ class Origins(unittest.TestCase):
     """The command line of a record can be run again at its commit (origins.py), or exceptions.tsv says why the record is kept."""
 
     def test_command_lines_name_what_their_commit_has(self):
-        faults_of = collections.defaultdict(set)
+        faults = collections.Counter()
         try:
             for path in json_lines.files_below(HERE / "records"):
                 for record in json_lines.read(path):
-                    if "argv" in record and (fault := origins.fault(record)):
-                        faults_of[path.relative_to(HERE / "records").as_posix()].add(fault)
+                    found = (origins.fault(record), origins.unlisted(record)) if "argv" in record else ()
+                    faults.update((path.relative_to(HERE / "records").as_posix(), fault) for fault in found if fault)
         except origins.NoHistory as e:
             self.skipTest(str(e))
-        head, *rows = (HERE / "records" / "exceptions.tsv").read_text().splitlines()
-        self.assertEqual(head, "file\treason")
-        self.assertEqual([row.split("\t")[0] for row in rows], sorted(faults_of), faults_of)
-        self.assertTrue(all(row.partition("\t")[2].strip() for row in rows))
+        head, *rows = (row.split("\t") for row in (HERE / "records" / "exceptions.tsv").read_text().splitlines())
+        self.assertEqual(head, ["file", "reason", "records", "read by"])
+        self.assertEqual([row[:3] for row in rows], sorted([*key, str(n)] for key, n in faults.items()))
+        self.assertTrue(all(row[3] for row in rows))
 
     def test_faults_are_found(self):
         def fault(*argv, sha="HEAD"):
@@ -46,8 +46,9 @@ class Origins(unittest.TestCase):
         self.assertEqual(fault("run", "--matrix", "elsewhere/a.mtx.gz", "--variant", "cpu_fill1", "--out", "b/c.jsonl"), "")
         self.assertEqual(fault("run", "gen:grid5:nx=3", "--order", "experiments/datasets.toml"), "")
         self.assertIn("file orders/a.perm is absent", fault("run", "a.mtx", "--order", "orders/a.perm"))
-        with self.assertRaises(origins.NoHistory):
-            fault("run", sha="f" * 40)
+        self.assertIn("lacks commit ffff", fault("run", sha="f" * 40))
+        matrix = {"name": "a", "stand_in": False, "sha256": "0" * 64, "source": "a.mtx"}
+        self.assertEqual([bool(origins.unlisted({"matrix": matrix | {"name": name}})) for name in ("a", "gen:grid5:nx=3")], [True, False])
 
 
 class Rerun(unittest.TestCase):
@@ -99,6 +100,16 @@ class Rerun(unittest.TestCase):
         self.assertEqual(self.call()[0], 0)
         self.write(record | {"result": record["result"] | {"flops": 1.0}})
         self.assertEqual(self.call()[0], 1)
+        self.cannot(f"the order is by {record['library']}, the recorded order by Eigen 3", record | {"library": "Eigen 3"})
+
+    def test_the_input_of_the_caller_is_left_alone(self):
+        self.record("--matrix", "gen:grid5:nx=4", "--variant", "cpu_fill1", "--repeat", "1")
+        program = self.folder / "gsofa"
+        program.write_text("#!/bin/sh\ncat\nexit 1\n")
+        program.chmod(0o755)
+        words = [sys.executable, HERE / "rerun.py", self.file, "--build", self.folder]
+        done = subprocess.run(["sh", "-c", '"$@"; cat', "sh", *words], input="rest", capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, "rest", done.stderr)
 
     def test_what_cannot_be_run(self):
         record = self.record("--matrix", "gen:grid5:nx=4", "--variant", "cpu_fill1", "--repeat", "1")
@@ -112,7 +123,9 @@ class Rerun(unittest.TestCase):
                 ("the repository lacks commit", {"git": {"sha": "f" * 40, "dirty": False}}),
                 ("no file of matrix absent", {"matrix": record["matrix"] | {"name": "absent", "source": "absent.mtx"}}),
                 ("the file at hand is another one", {"matrix": record["matrix"] | {"sha256": "0" * 64}}),
-                ("the order by ", {"ordering": record["ordering"] | {"digest": "0" * 16}}),
+                ("the order differs", {"ordering": record["ordering"] | {"digest": "0" * 16}}),
+                (f"the order is by {record['ordering']['library'] or 'the program itself'}, the recorded order by METIS 4",
+                 {"ordering": record["ordering"] | {"digest": "0" * 16, "library": "METIS 4"}}),
                 ("it has no result: timeout", {"result": {}, "status": "timeout"}),
                 ("unknown variant 'gpu_absent'", {"variant": "gpu_absent"}),
                 ("neither a run nor an order", {"samples_s": None, "kind": "sequence"})):
