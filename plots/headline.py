@@ -25,6 +25,7 @@ SERIES = {"gpu_bitmap_panels": ("one GPU", ratios.case("gpu_bitmap_panels", "tim
           "cpu_bitmap_panels": ("one core", ratios.case("cpu_bitmap_panels", "time", threads=1))}
 FEWEST = 3  # inputs of a mean, of a median, and of a figure
 LARGE = 10000  # rows
+MEDIANS = {"real": ("black", 0.985, "top"), "finite elements": ("#d55e00", 0.015, "bottom")}  # of decades: colour and place of the text
 HEADER = ("variant", "kind", "matrix", "n", "nnz_lu", "hosts", "times_symbfact", "low", "high")
 MEANS = ("variant", "group", "inputs", "geometric mean", "low", "high", "median", "least", "most")
 
@@ -57,7 +58,7 @@ def groups(inputs, quantity):
 
 
 def panel(axis, inputs, variant, quantity):
-    """Dots by nnz(L+U), and the median of each decade without stand-ins; rows for the CSV."""
+    """Dots by nnz(L+U), and the median of each decade of the real matrices and of the finite elements; rows for the CSV."""
     rows = []
     for kind in reversed(records.KINDS):
         each = quantity.of_kind(kind)
@@ -71,14 +72,13 @@ def panel(axis, inputs, variant, quantity):
     axis.set_ylim(min(values) / 1.5, max(values) * 4)
     decades = {}
     for m, v in quantity.each.items():
-        if v.kind != "stand-in":
-            decades.setdefault(math.floor(math.log10(inputs.size[m])), []).append(v.number)
-    for decade, found in decades.items():
-        if len(found) >= FEWEST:
-            middle = statistics.median(found)
-            axis.plot([10 ** decade, 10 ** (decade + 1)], [middle, middle], color="black", linewidth=2.2, zorder=4, solid_capstyle="butt")
-            axis.annotate(f"{style.short(middle)}×\nn = {len(found)}", (10 ** (decade + 0.5), 0.985), xycoords=axis.get_xaxis_transform(),
-                          ha="center", va="top", fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+        decades.setdefault((math.floor(math.log10(inputs.size[m])), "real" if v.kind in records.REAL else v.kind), []).append(v.number)
+    for (decade, kind), found in decades.items():
+        if len(found) >= FEWEST and kind in MEDIANS:
+            middle, (colour, height, place) = statistics.median(found), MEDIANS[kind]
+            axis.plot([10 ** decade, 10 ** (decade + 1)], [middle, middle], color=colour, linewidth=2.2, zorder=4, solid_capstyle="butt")
+            axis.annotate(f"{style.short(middle)}×\nn = {len(found)}", (10 ** (decade + 0.5), height), xycoords=axis.get_xaxis_transform(),
+                          color=colour, ha="center", va=place, fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
     dots.plain_log(axis.yaxis)
     axis.yaxis.set_major_formatter(lambda y, _: f"{y:g}×")
     axis.set_title(f"{variant}, {SERIES[variant][0]}", loc="left", fontsize=9.5)
@@ -106,8 +106,8 @@ def draw(args):
     fig.supylabel("times as fast as SuperLU_DIST's symbfact on one core", fontsize=9)
     first = next(iter(found.values()))
     handles = [plt.Line2D([], [], **kinds.look(k, 5), label=f"{k} ({len(first.of_kind(k))})") for k in records.KINDS if first.of_kind(k)]
-    handles.append(plt.Line2D([], [], color="black", linewidth=2.2, label="median of a decade, without stand-ins"))
-    axes[0, 0].legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1.07), ncols=4, fontsize=8, borderpad=0, columnspacing=1.2)
+    handles += [plt.Line2D([], [], color=colour, linewidth=2.2, label=f"median of a decade, {kind}") for kind, (colour, *_) in MEDIANS.items()]
+    axes[0, 0].legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1.07), ncols=3, fontsize=8, borderpad=0, columnspacing=1.2)
     style.caption(fig, [f"First analysis of a pattern in a warm process; {inputs.origin()}.", *records.left_out(args.records)])
     style.save(fig, args.out, "headline", HEADER, rows)
     style.write_table(args.out / "headline_means.csv", MEANS, means)

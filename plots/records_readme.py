@@ -65,7 +65,11 @@ def beside():
     fast = inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1])
     large = [v.number for v in inputs.large(fast).each.values() if v.kind in records.REAL]
     slower = [m for m, v in fast.each.items() if v.kind in records.REAL and v.number < 1]
-    return {"large": f"{statistics.geometric_mean(large):.0f}", "slower": str(len(slower)),
+    real = dict(headline.groups(inputs, fast))["real"]
+    order = statistics.geometric_mean(statistics.median(r["ordering"]["seconds"] / statistics.median(r["samples_s"]) for r in inputs.runs
+                                      if r["variant"] == "gpu_bitmap_panels" and r["matrix"]["name"] == m) for m in real.each)
+    return {"large": f"{statistics.geometric_mean(large):.0f}", "slower": str(len(slower)), "order": f"{order:.0f}",
+            "interval": "95 % interval " + " to ".join(map(digits, real.over(records.KINDS)[1])), "least rows": f"{ratios.LEAST_ROWS:,}",
             "entries of the slower": f"{10 ** len(str(max(map(inputs.size.get, slower), default=0))):,}"}
 
 
@@ -82,8 +86,10 @@ def orders():
     for r in records.read_orders([ORDERS]):
         if r.get("shuffle", 0) == 0 and r["status"] == "pass":
             lines.setdefault((order_kinds.kind_of(r, order_kinds.read_table(order_kinds.TABLE)), r["matrix"]["name"]), {})[r["order"]] = r
+    counted = {m for m, v in table_of(headline.COMMITTED).speeds(headline.SERIES["gpu_bitmap_panels"][1]).each.items() if v.kind in records.REAL}
     for kinds, inputs in ((("real", "circuit"), "real"), (("finite elements",), "finite elements"), (("power grid",), "power grids")):
-        found = [v["tournament"]["result"]["flops"] / v["metis"]["result"]["flops"] for (k, _), v in lines.items() if k in kinds]
+        found = [v["tournament"]["result"]["flops"] / v["metis"]["result"]["flops"] for (k, m), v in lines.items()
+                 if k in kinds and (inputs != "real" or m in counted)]
         yield row(inputs, "operations of the factorization in the order `tournament`", found, "of METIS's")
 
 

@@ -269,6 +269,8 @@ class CommittedRecords(unittest.TestCase):
         self.assertTrue(2 + 6 <= len(shown) <= 2 + 9, len(shown))
         prose = re.sub(r"!?\[.*?\]\(.*?\)", "", readme.partition("\n## ")[0])
         self.assert_known(prose, [*table, *beside.values()])
+        self.assertIn(f"{beside['interval']};", " ".join(prose.split()))
+        self.assertIn(f"METIS on one core takes {beside['order']} times as long", " ".join(readme.split()))
         said = re.search(r"On (\w+) matrices with fewer than ([\d,]+) entries of L\+U `symbfact` is faster", " ".join(readme.split()))
         self.assertIsNotNone(said)
         self.assertIn(said[1], (beside["slower"], WORDS.get(beside["slower"])))
