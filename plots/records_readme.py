@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Prints the table of results of the project's README from committed records; style_test.py compares the README with it."""
 
+import collections
 import statistics
 from pathlib import Path
 
 import headline
-import order_kinds
 import records
 import records_ratios as ratios
 import style
@@ -63,12 +63,11 @@ def beside():
     """What the README's first paragraphs say beyond the table: {what: text}."""
     inputs = table_of(headline.COMMITTED)
     fast = inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1])
-    large = [v.number for v in inputs.large(fast).each.values() if v.kind in records.REAL]
-    slower = [m for m, v in fast.each.items() if v.kind in records.REAL and v.number < 1]
     real = dict(headline.groups(inputs, fast))["real"]
+    slower = [m for m, v in real.each.items() if v.number < 1]
     order = statistics.geometric_mean(statistics.median(r["ordering"]["seconds"] / statistics.median(r["samples_s"]) for r in inputs.runs
                                       if r["variant"] == "gpu_bitmap_panels" and r["matrix"]["name"] == m) for m in real.each)
-    return {"large": f"{statistics.geometric_mean(large):.0f}", "slower": str(len(slower)), "order": f"{order:.0f}",
+    return {"slower": str(len(slower)), "order": f"{order:.0f}",
             "interval": "95 % interval " + " to ".join(map(digits, real.over(records.KINDS)[1])), "least rows": f"{ratios.LEAST_ROWS:,}",
             "entries of the slower": f"{10 ** len(str(max(map(inputs.size.get, slower), default=0))):,}"}
 
@@ -81,16 +80,14 @@ def searches():
 
 
 def orders():
-    """Orders compared with METIS, in the given numbering."""
-    lines = {}
+    """An order compared with METIS, in the given numbering, on the real matrices of the other rows."""
+    lines = collections.defaultdict(dict)
     for r in records.read_orders([ORDERS]):
         if r.get("shuffle", 0) == 0 and r["status"] == "pass":
-            lines.setdefault((order_kinds.kind_of(r, order_kinds.read_table(order_kinds.TABLE)), r["matrix"]["name"]), {})[r["order"]] = r
+            lines[r["matrix"]["name"]][r["order"]] = r["result"]["flops"]
     counted = {m for m, v in table_of(headline.COMMITTED).speeds(headline.SERIES["gpu_bitmap_panels"][1]).each.items() if v.kind in records.REAL}
-    for kinds, inputs in ((("real", "circuit"), "real"), (("finite elements",), "finite elements"), (("power grid",), "power grids")):
-        found = [v["tournament"]["result"]["flops"] / v["metis"]["result"]["flops"] for (k, m), v in lines.items()
-                 if k in kinds and (inputs != "real" or m in counted)]
-        yield row(inputs, "operations of the factorization in the order `tournament`", found, "of METIS's")
+    found = [of["tournament"] / of["metis"] for m, of in lines.items() if m in counted]
+    yield row("real", "operations of the factorization in the order `tournament`", found, "of METIS's")
 
 
 def table():

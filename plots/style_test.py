@@ -19,7 +19,6 @@ SKIPPED = 77
 sys.path.insert(0, str(PLOTS))
 
 try:
-    import all_orders
     import fig04_frontier_size
     import headline
     import orderings
@@ -367,39 +366,6 @@ class Orders(unittest.TestCase):
         example.write(self.file, self.line("metis"))
         with self.assertRaises(records.Absent):
             style.draw_figure("orderings", [self.file], self.out)
-
-
-class AllOrders(unittest.TestCase):
-    """A figure from a table of ratios."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = Path(folder.name) / "x.csv"
-        self.out = Path(folder.name) / "out"
-
-    def write(self, *lines):
-        self.file.write_text("\n".join(("input,order,threads,time_over_metis,operations_over_metis", *lines)) + "\n")
-
-    def test_means_are_geometric_and_ours_last(self):
-        self.write("a,gpu_nested_dissection,8,0.1,0.5", "a,scotch,1,2,1", "b,scotch,1,0.5,4")
-        with contextlib.redirect_stderr(io.StringIO()):
-            style.draw_figure("all_orders", [self.file], self.out)
-        rows = (self.out / "all_orders.csv").read_text().splitlines()
-        self.assertEqual(rows[1:], ["scotch,1,2,2,1", "gpu_nested_dissection,8,1,0.5,0.1"])
-
-    def test_refusals(self):
-        self.write("a,scotch,1,2,1", "a,scotch,1,2,1")
-        with self.assertRaisesRegex(records.Refused, "names a twice for scotch"):
-            all_orders.series_of([self.file])
-        self.write(*(f"a,order{k},1,1,1" for k in range(9)))
-        with self.assertRaisesRegex(records.Refused, "9 orders, at most 8"):
-            all_orders.series_of([self.file])
-        self.write()
-        for text in (self.file.read_text(), "", '{"schema": 1}\n'):
-            self.file.write_text(text)
-            with self.assertRaises(records.Absent):
-                all_orders.series_of([self.file])
 
 
 if __name__ == "__main__":
