@@ -115,9 +115,9 @@ def is_current(judge):
     return ANSWERS.exists() and ANSWERS.read_text(encoding="utf-8") == answers_text(judge)
 
 
-def printed_rows():
-    """The ten rows of answers.json."""
-    return json.loads(ANSWERS.read_text(encoding="utf-8"))["table"]
+def printed(entry):
+    """An entry of answers.json: the ten rows of its table, or the count of questions that do not hold."""
+    return json.loads(ANSWERS.read_text(encoding="utf-8"))[entry]
 
 
 def number(x):

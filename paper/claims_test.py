@@ -250,7 +250,7 @@ class Committed(unittest.TestCase):
     def test_answers_are_those_of_the_records(self):
         code, _, err = self.call("--check")
         self.assertEqual((code, err), (0, ""))
-        self.assertEqual(len(claims.printed_rows()), 10)
+        self.assertEqual(len(claims.printed("table")), 10)
         with mock.patch.object(claims, "answers_text", lambda judge: "other"):
             self.assertEqual(self.call("--check")[0], 1)
 

@@ -124,7 +124,7 @@ class Site:
         return {"groups": [("real", [of for of in rows if of[0]["real"]]), ("few", [of for of in rows if not of[0]["real"]])],
                 "scale": pictures.Scale([row[key] for row in leaders for key in ("least", "most")]),
                 "fast": self.standing_row(fast), "means": speeds(),
-                "answers": claims.printed_rows(), "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
+                "answers": claims.printed("table"), "count": claims.printed("count"), "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
                 "counts": {"cases": len(self.cases), "runs": sum(len(c.runs) for c in self.cases),
                            "variants": len({c.variant for c in self.cases}), "matrices": len(self.names)}}
 
