@@ -185,35 +185,6 @@ pattern with_diagonal(const pattern_view& a) {
   return out;
 }
 
-pattern symmetrized(const pattern_view& a, diagonal mode) {
-  const pattern t = transpose(a);
-  pattern out;
-  out.n_rows = a.n_rows;
-  out.n_cols = a.n_cols;
-  out.row_ptr.clear();
-  out.row_ptr.reserve(a.row_ptr.size());
-  out.row_ptr.push_back(0);
-  out.col_idx.reserve(a.col_idx.size());
-  for (index_t i = 0; i < a.n_rows; ++i) {
-    const auto x = a.row(i);
-    const auto y = t.row(i);
-    std::size_t p = 0;
-    std::size_t q = 0;
-    while (p < x.size() || q < y.size()) {
-      index_t j = 0;
-      if (q == y.size() || (p < x.size() && x[p] < y[q])) {
-        j = x[p++];
-      } else {
-        if (p < x.size() && x[p] == y[q]) ++p;
-        j = y[q++];
-      }
-      if (mode == diagonal::keep || j != i) out.col_idx.push_back(j);
-    }
-    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
-  }
-  return out;
-}
-
 double structural_symmetry(const pattern_view& a) {
   const pattern t = transpose(a);
   offset_t matched = 0;

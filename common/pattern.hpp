@@ -88,9 +88,11 @@ index_t count_missing_diagonal(const pattern_view& a);
 /// A with its diagonal made structurally nonzero.
 pattern with_diagonal(const pattern_view& a);
 
-/// Pattern of A + A^T for a square A, with or without the diagonal.
+/// Pattern of A + A^T for a square A, with or without the diagonal, on up to `threads` host
+/// threads; the result does not depend on their number. O(nnz log(longest row) + n). Throws error
+/// if the system refuses a thread.
 enum class diagonal { keep, drop };
-pattern symmetrized(const pattern_view& a, diagonal mode);
+pattern symmetrized(const pattern_view& a, diagonal mode, int threads = 1);
 
 /// Fraction of off-diagonal entries (i,j) for which (j,i) is also present; 1 without off-diagonal
 /// entries.

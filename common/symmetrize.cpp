@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 
 #include "common/large_pages.hpp"
 #include "common/mirror_images.hpp"
@@ -55,24 +54,52 @@ offset_t excess_below(const pattern_view& a, mirror_images<false>& images,
   return excess;
 }
 
+template <class Body>
+void for_each_row(int threads, const pattern_view& a, const Body& body) {
+  parallel_ranges(threads, a.n_rows, rows_at_once, [&](int, index_t from, index_t to) {
+    for (index_t i = from; i < to; ++i) body(i);
+  });
+}
+
+// A^T: its rows get their entries in any order, then are sorted.
+pattern transpose_on(int threads, const pattern_view& a) {
+  std::vector<index_t> length(at(a.n_rows), 0);
+  for_each_row(threads, a, [&](index_t i) {
+    for (const index_t j : a.row(i)) {
+      std::atomic_ref(length[at(j)]).fetch_add(1, std::memory_order_relaxed);
+    }
+  });
+  pattern t;
+  t.n_rows = t.n_cols = a.n_rows;
+  t.row_ptr = starts_of(length);
+  index_t* const idx = storage_to_write(t.col_idx, a.col_idx.size());
+  for_each_row(threads, a, [&](index_t i) {
+    for (const index_t j : a.row(i)) {
+      const index_t left = std::atomic_ref(length[at(j)]).fetch_sub(1, std::memory_order_relaxed);
+      idx[t.row_ptr[at(j)] + left - 1] = i;
+    }
+  });
+  for_each_row(threads, a,
+               [&](index_t i) { std::sort(idx + t.row_ptr[at(i)], idx + t.row_ptr[at(i) + 1]); });
+  take_written(t.col_idx, a.col_idx.size());
+  return t;
+}
+
 // A, which is symmetric, with or without its diagonal.
 pattern with_diagonal(const pattern_view& a, diagonal mode, int threads) {
   pattern out;
   out.n_rows = out.n_cols = a.n_rows;
   std::vector<index_t> length(at(a.n_rows));
-  const auto for_rows = [&](auto&& body) {
-    parallel_ranges(threads, a.n_rows, rows_at_once, [&](int, index_t from, index_t to) {
-      for (index_t i = from; i < to; ++i) body(i, a.row(i));
-    });
-  };
-  for_rows([&](index_t i, std::span<const index_t> row) {
+  for_each_row(threads, a, [&](index_t i) {
+    const auto row = a.row(i);
     const bool drops = mode == diagonal::drop && std::ranges::binary_search(row, i);
     length[at(i)] = static_cast<index_t>(row.size()) - (drops ? 1 : 0);
   });
   out.row_ptr = starts_of(length);
   const std::size_t size = at(out.row_ptr.back());
   index_t* const idx = storage_to_write(out.col_idx, size);
-  for_rows([&](index_t i, std::span<const index_t> row) {
+  for_each_row(threads, a, [&](index_t i) {
+    const auto row = a.row(i);
     index_t* const begin = idx + out.row_ptr[at(i)];
     if (at(length[at(i)]) == row.size()) {
       std::ranges::copy(row, begin);
@@ -110,48 +137,20 @@ bool is_symmetric(const pattern_view& a, int threads) {
 pattern symmetrized(const pattern_view& a, diagonal mode, int threads) {
   if (threads < 1 || a.nnz() < least_entries) threads = 1;
   if (is_symmetric(a, threads)) return with_diagonal(a, mode, threads);
-  if (threads == 1) return symmetrized(a, mode);
-  const index_t n = a.n_rows;
-  const auto for_rows = [&](auto&& body) {
-    parallel_ranges(threads, n, rows_at_once, [&](int, index_t from, index_t to) {
-      for (index_t i = from; i < to; ++i) body(i);
-    });
-  };
-  // A^T: its rows get their entries in any order, then are sorted.
-  std::vector<index_t> length(at(n), 0);
-  for_rows([&](index_t i) {
-    for (const index_t j : a.row(i)) {
-      std::atomic_ref(length[at(j)]).fetch_add(1, std::memory_order_relaxed);
-    }
-  });
-  const std::vector<offset_t> start = starts_of(length);
-  const std::unique_ptr<index_t[]> entries(new index_t[at(start.back())]);
-  for_rows([&](index_t i) {
-    for (const index_t j : a.row(i)) {
-      const index_t left = std::atomic_ref(length[at(j)]).fetch_sub(1, std::memory_order_relaxed);
-      entries[at(start[at(j)] + left - 1)] = i;
-    }
-  });
-  const auto row_of_transpose = [&](index_t i) {
-    return std::span<const index_t>(entries.get() + start[at(i)], entries.get() + start[at(i) + 1]);
-  };
+  const pattern t = threads == 1 ? transpose(a) : transpose_on(threads, a);
   const auto for_entries = [&](index_t i, auto&& body) {
-    for_union(a.row(i), row_of_transpose(i), [&](index_t j) {
+    for_union(a.row(i), t.row(i), [&](index_t j) {
       if (mode == diagonal::keep || j != i) body(j);
     });
   };
-  for_rows([&](index_t i) {
-    std::sort(entries.get() + start[at(i)], entries.get() + start[at(i) + 1]);
-    index_t count = 0;
-    for_entries(i, [&](index_t) { ++count; });
-    length[at(i)] = count;
-  });
+  std::vector<index_t> length(at(a.n_rows), 0);
+  for_each_row(threads, a, [&](index_t i) { for_entries(i, [&](index_t) { ++length[at(i)]; }); });
   pattern out;
-  out.n_rows = out.n_cols = n;
+  out.n_rows = out.n_cols = a.n_rows;
   out.row_ptr = starts_of(length);
   const std::size_t size = at(out.row_ptr.back());
   index_t* const idx = storage_to_write(out.col_idx, size);
-  for_rows([&](index_t i) {
+  for_each_row(threads, a, [&](index_t i) {
     index_t* next = idx + out.row_ptr[at(i)];
     for_entries(i, [&](index_t j) { *next++ = j; });
   });
@@ -160,8 +159,7 @@ pattern symmetrized(const pattern_view& a, diagonal mode, int threads) {
 }
 
 pattern_view graph_of(const pattern_view& a, int threads, pattern& storage) {
-  const bool has_diagonal = count_missing_diagonal(a) < a.n_rows;
-  if (!has_diagonal && is_symmetric(a, std::max(threads, 1))) return a;
+  if (count_missing_diagonal(a) == a.n_rows && is_symmetric(a, std::max(threads, 1))) return a;
   storage = symmetrized(a, diagonal::drop, threads);
   return storage;
 }
