@@ -58,8 +58,10 @@ forest_levels levels_of_forest(std::span<const index_t> parent) {
 }
 
 cholesky_counts counts_of_cholesky(const pattern_view& a, const pattern_view& t,
-                                   std::span<const index_t> parent) {
+                                   std::span<const index_t> parent,
+                                   std::span<const index_t> weight) {
   const std::size_t n = parent.size();
+  const auto weight_of = [&](index_t i) { return weight.empty() ? 1 : weight[at(i)]; };
   const std::vector<index_t> post = postorder(parent);
   // Of each vertex: the first position of its subtree, the first one of the last leaf found in its
   // row subtree, and that leaf.
@@ -69,7 +71,7 @@ cholesky_counts counts_of_cholesky(const pattern_view& a, const pattern_view& t,
   std::vector<index_t>& counts = out.columns;
   for (std::size_t k = 0; k < n; ++k) {
     index_t j = post[k];
-    counts[at(j)] = first[at(j)] == -1 ? 1 : 0;
+    counts[at(j)] = first[at(j)] == -1 ? weight_of(j) : 0;
     for (; j != -1 && first[at(j)] == -1; j = parent[at(j)]) {
       first[at(j)] = static_cast<index_t>(k);
     }
@@ -80,17 +82,17 @@ cholesky_counts counts_of_cholesky(const pattern_view& a, const pattern_view& t,
   }
   for (const index_t j : post) {
     const index_t up = parent[at(j)];
-    if (up != -1) --counts[at(up)];
+    if (up != -1) counts[at(up)] -= weight_of(j);
     for (const std::span<const index_t> row : {a.row(j), t.row(j)}) {
       for (const index_t i : row) {
         // j is a leaf of the row subtree of i iff nothing of its own subtree was a neighbour of i.
         if (i <= j || first[at(j)] <= last_first[at(i)]) continue;
-        ++counts[at(j)];
+        counts[at(j)] += weight_of(i);
         last_first[at(i)] = first[at(j)];
         const index_t before = std::exchange(leaf[at(i)], j);
         // Two leaves in a row: from their least common ancestor on one path counts twice.
         const index_t top = before == -1 ? i : root_of(ancestor, before);
-        if (before != -1) --counts[at(top)];
+        if (before != -1) counts[at(top)] -= weight_of(i);
         out.rows[at(i)] += level[at(j)] - level[at(top)];
       }
     }
@@ -99,7 +101,7 @@ cholesky_counts counts_of_cholesky(const pattern_view& a, const pattern_view& t,
   for (const index_t j : post) {
     if (parent[at(j)] != -1) counts[at(parent[at(j)])] += counts[at(j)];
   }
-  for (index_t& count : counts) --count;
+  for (std::size_t v = 0; v < n; ++v) counts[v] -= weight_of(static_cast<index_t>(v));
   return out;
 }
 

@@ -33,8 +33,9 @@ struct cholesky_counts {
 /// bounds the entries of column k of L below the diagonal and of row k of U right of the diagonal;
 /// for a symmetric pattern the bounds are attained. Counts the row subtrees that contain a vertex
 /// (Gilbert, Ng & Peyton 1994): O(nnz alpha(n)) time, 28 bytes per vertex in addition to the
-/// result.
+/// result. weight: in `columns`, row i counts weight[i] times; empty: once.
 cholesky_counts counts_of_cholesky(const pattern_view& a, const pattern_view& t,
-                                   std::span<const index_t> parent);
+                                   std::span<const index_t> parent,
+                                   std::span<const index_t> weight = {});
 
 }  // namespace gsofa

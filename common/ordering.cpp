@@ -169,7 +169,8 @@ std::optional<order_request> find_order(const std::string& spec) {
 }
 
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
-                       int threads, const std::atomic<bool>* stop, bool host_only) {
+                       int threads, const std::atomic<bool>* stop, bool host_only,
+                       std::span<const index_t> weights) {
   const std::optional<order_request> request = find_order(spec);
   ordering o;
   if (!request) {
@@ -182,6 +183,7 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
                          .seed = seed,
                          .threads = useful_threads(threads, a.n_rows / 1000),
                          .host_only = host_only,
+                         .weights = weights,
                          .stop = stop});
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
     if (o.method.empty()) o.method = spec;

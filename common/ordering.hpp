@@ -52,7 +52,7 @@ struct order_settings {
   int threads = 1;         ///< host threads; any number gives the same order
   bool host_only = false;  ///< a method that chooses among others does not choose one of a GPU
   /// Of the vertices, 1 or more; empty: all are 1. cpu_nested_dissection looks for separators of
-  /// small weight; other methods ignore weights.
+  /// small weight, amf orders as many vertices with one neighbourhood; others ignore weights.
   std::span<const index_t> weights{};
   /// If it becomes true, the method ends with cancelled_error as soon as it can; null: never.
   const std::atomic<bool>* stop = nullptr;
@@ -110,7 +110,7 @@ std::optional<order_request> find_order(const std::string& spec);
 /// build or machine lacks the method; overflow_error if its integers are too short for the pattern.
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
                        int threads = 1, const std::atomic<bool>* stop = nullptr,
-                       bool host_only = false);
+                       bool host_only = false, std::span<const index_t> weights = {});
 
 /// Names of the methods that are available here, except planted ones.
 std::vector<std::string> available_orders();

@@ -15,7 +15,7 @@ ordering amf_order(const pattern_view& a, const order_settings& settings) {
   const pattern_view s = graph_of(a, settings.threads, sum);
   const bool fill = settings.options.choice("score") == "fill";
   return {.order = minimum_degree(
-              {.begin = s.row_ptr, .adj = s.col_idx},
+              {.begin = s.row_ptr, .adj = s.col_idx, .weight = settings.weights},
               {.score = fill ? pivot_score::fill : pivot_score::degree, .stop = settings.stop}),
           .method = {},
           .library = {}};

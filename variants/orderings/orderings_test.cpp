@@ -230,6 +230,19 @@ TEST_CASE("automatic takes an order without fill for what no order can be better
   CHECK(compute_order(generate("tridiagonal:n=300"), "automatic", -1).candidates.size() == 1);
 }
 
+TEST_CASE("automatic orders large blocks in place of their vertices") {
+  for (const char* spec :
+       {"elasticity3d:nx=3,ny=4,nz=5,dof=8", "elasticity3d:nx=3,ny=4,nz=5,dof=7"}) {
+    const pattern a = generate(spec);
+    const ordering o = compute_order(a, "automatic", -1);
+    const order_quality q = quality_of(a, o.order, 1);
+    CHECK(q.nnz_l + q.nnz_u > a.nnz());
+    CHECK(o.method.ends_with(" of blocks") == (a.n_rows == 480));
+    const double least = std::ranges::min_element(o.candidates, {}, &order_candidate::flops)->flops;
+    CHECK(q.flops == least);
+  }
+}
+
 TEST_CASE("tournament keeps the candidate with the fewest operations") {
   for (const char* spec : {"grid9:nx=20,ny=20", "circuit:n=600", "random:n=300,degree=3"}) {
     CAPTURE(spec);

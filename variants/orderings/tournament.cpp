@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -57,6 +56,10 @@ constexpr double least_left_of_mesh = 0.95;    // share that the reductions leav
 constexpr double most_neighbours_in_mesh = 6;  // of a vertex, as multiple of the mean
 constexpr double least_width_of_mesh = 128;    // vertices on a level of a search
 constexpr double most_squares_of_mesh = 6;     // vertices, as multiple of the squared width
+
+// Vertices of a block in the mean, at least, where blocks are ordered in place of vertices. The
+// classes of the real matrices of experiments/orderings have at most 6.
+constexpr std::size_t least_of_block = 8;
 
 bool is_thin(const graph_shape& shape) { return shape.width < most_width_of_thin_graph; }
 
@@ -151,47 +154,41 @@ std::vector<entrant> entrants(bool host_only) {
   return all;
 }
 
-// An order without fill of a graph of few blocks, each a clique of vertices with equal closed
-// neighbourhoods, if simplicial blocks can go one after the other until none is left; else empty.
-std::vector<index_t> perfect_order(const pattern_view& s, int threads) {
-  std::vector<index_t> order;
-  team::run(threads, [&](team& crew) {
-    const std::optional<vertex_blocks> blocks = find_blocks(crew, s);
-    if (!blocks) return;
-    const reduction r = reduce(crew, blocks->rows, 1);
-    std::vector<index_t> of_blocks = r.removed;
-    if (r.graph(blocks->rows).nnz() > 0) return;
-    if (r.removed.empty()) {
-      of_blocks.resize(blocks->weight.size());
-      std::iota(of_blocks.begin(), of_blocks.end(), 0);
-    }
-    of_blocks.insert(of_blocks.end(), r.kept.begin(), r.kept.end());
-    order = blocks->expand(of_blocks);
-  });
-  return order;
-}
-
 class contest {
  public:
   contest(const pattern_view& a, const order_settings& settings, const tournament_settings& rules)
-      : a_(with_diagonal(a)), settings_(settings), rules_(rules) {
-    const pattern s = symmetrized(a, diagonal::drop, settings.threads);
+      : settings_(settings), rules_(rules) {
+    pattern sum;
+    pattern_view s = graph_of(a, settings.threads, sum);
+    neighbours_ = s.nnz();
+    symmetric_ = neighbours_ + a.n_rows == a.nnz() + count_missing_diagonal(a);
+    if (symmetric_) {
+      team::run(settings.threads, [&](team& crew) { blocks_ = find_blocks(crew, s); });
+    }
+    if (blocks_) {
+      const reduction r = reduce(blocks_->rows, 1, settings.threads);
+      const pattern_view rest = r.graph(blocks_->rows);
+      if (rest.nnz() == 0) {
+        best_.method = "perfect elimination";
+        best_.order = expand(r, {.order = identity_order(rest.n_rows), .tree = {}}).order;
+      } else if (blocks_->classes.members.size() < least_of_block * blocks_->weight.size()) {
+        blocks_.reset();
+      }
+    }
+    if (blocks_) s = blocks_->rows;
+    own_ = symmetric_ ? std::move(sum) : with_diagonal(a);
+    a_ = symmetric_ ? s : own_.view();
+    if (!best_.method.empty()) {
+      keep_if_better(std::move(best_), -1);
+      return;
+    }
     entries_ = s.nnz() + s.n_rows;
-    symmetric_ = s.nnz() + s.n_rows == a_.nnz();
-    if (symmetric_) perfect_ = perfect_order(s, settings.threads);
-    if (!perfect_.empty()) return;
     shape_ = shape_of(s, settings.threads);
     mesh_ = shape_.is_mesh && symmetric_;
   }
 
   ordering run() {
-    if (!perfect_.empty()) {
-      best_.order = std::move(perfect_);
-      best_.method = "perfect elimination";
-      best_.candidates = {{best_.method, -1, 0}};
-      return std::move(best_);
-    }
-    std::vector<entrant> all = entrants(settings_.host_only);
+    std::vector<entrant> all = entrants(settings_.host_only || blocks_);
     std::ranges::stable_sort(all, {}, [&](const entrant& e) { return work_of(e); });
     for (entrant& e : all) {
       while (!fills_nothing() && e.orders < std::min(rules_.seeds, e.terms().seeds) && pays(e)) {
@@ -204,6 +201,11 @@ class contest {
     if (!symmetric_ && direction_pays()) {
       order_components();
       direct();
+    }
+    if (blocks_) {
+      best_.order = blocks_->expand(best_.order);
+      best_.method += " of blocks";
+      best_.separators = {};
     }
     best_.library += failures_;
     best_.candidates = std::move(candidates_);
@@ -228,8 +230,7 @@ class contest {
     });
     o.method = best_.method + " in blocks";
     o.library = best_.library;
-    const std::string name = o.method;
-    keep_if_better(std::move(o), name, best_seed_);
+    keep_if_better(std::move(o), best_seed_);
   }
 
   // Rearranges the best order for the unsymmetric pattern.
@@ -237,25 +238,24 @@ class contest {
     ordering directed = best_direction(a_, best_, settings_.threads);
     if (directed.order == best_.order) return;
     directed.method = best_.method + " with direction";
-    const std::string name = directed.method;
-    keep_if_better(std::move(directed), name, best_seed_);
+    keep_if_better(std::move(directed), best_seed_);
   }
 
-  // Operations, and entries of L and U. The tree alone tells them for a symmetric pattern.
+  // Operations, and entries of L and U. The tree alone tells them for a symmetric pattern, whose
+  // diagonal does not count.
   [[nodiscard]] std::pair<double, offset_t> cost_of(const std::vector<index_t>& order) const {
     if (symmetric_) {
-      const ordered_tree t = tree_of_order(a_, order);
-      const offset_t below = std::accumulate(t.counts.begin(), t.counts.end(), offset_t{0});
-      return {t.operations, 2 * below + a_.n_rows};
+      const ordered_tree t = tree_of_order(a_, order, weights());
+      return {t.operations, 2 * t.entries};
     }
     const order_quality q = quality_of(a_, order, settings_.threads, settings_.stop);
     return {q.flops, q.nnz_l + q.nnz_u};
   }
 
   // Counts an order.
-  void keep_if_better(ordering o, const std::string& name, std::int64_t seed) {
+  void keep_if_better(ordering o, std::int64_t seed) {
     const auto [flops, entries] = cost_of(o.order);
-    candidates_.push_back({name, seed, flops});
+    candidates_.push_back({o.method, seed, flops});
     if (flops >= least_ && !best_.order.empty()) return;
     least_ = flops;
     least_entries_ = entries;
@@ -263,9 +263,14 @@ class contest {
     best_seed_ = seed;
   }
 
+  // Of the vertices of a_.
+  [[nodiscard]] std::span<const index_t> weights() const {
+    return blocks_ ? blocks_->weight : std::span<const index_t>();
+  }
+
   // Whether nothing can win: no order of a symmetric pattern has fewer operations than one without
   // fill (PROOFS.md).
-  [[nodiscard]] bool fills_nothing() const { return symmetric_ && least_entries_ == a_.nnz(); }
+  [[nodiscard]] bool fills_nothing() const { return symmetric_ && least_entries_ == neighbours_; }
 
   // In operations of a factorization.
   [[nodiscard]] double work_of(const entrant& e) const {
@@ -293,7 +298,8 @@ class contest {
     ++e.orders;
     const std::string spec = e.spec();
     try {
-      ordering o = compute_order(a_, spec, seed, settings_.threads, settings_.stop);
+      ordering o = compute_order(a_, spec, seed, settings_.threads, settings_.stop,
+                                 settings_.host_only, weights());
       spent_ += work_of(e);
       // Without a rival an order is not counted.
       if (mesh_ && rules_.seeds == 1) {
@@ -302,7 +308,7 @@ class contest {
       } else {
         const double least = least_;
         const bool first = best_.order.empty();
-        keep_if_better(std::move(o), spec, seed);
+        keep_if_better(std::move(o), seed);
         if (first || least_ < least) best_entrant_ = e;
       }
     } catch (const cancelled_error&) {
@@ -319,12 +325,15 @@ class contest {
     }
   }
 
-  pattern a_;
+  std::optional<vertex_blocks> blocks_;  // of a symmetric A that has large ones
+  pattern own_;                          // what a_ may view
+  pattern_view
+      a_;  // what is ordered: the blocks, the graph of a symmetric A, or A with its diagonal
   const order_settings& settings_;
   const tournament_settings& rules_;
   graph_shape shape_;
   offset_t entries_ = 0;
-  std::vector<index_t> perfect_;  // an order without fill, if one was found
+  offset_t neighbours_ = 0;  // entries of the graph of A
   bool symmetric_ = true;
   bool mesh_ = false;
   ordering best_;

@@ -36,14 +36,13 @@ checked_rows look_at_rows(Index begin, Index end, std::span<const Offset> ptr,
     const auto row = idx.subspan(at(ptr[at(i)]), at(ptr[at(i) + 1] - ptr[at(i)]));
     const bool ascends = std::ranges::adjacent_find(row, std::greater_equal()) == row.end();
     found.ascending = found.ascending && ascends;
-    if (ascends) {
-      found.in_range = found.in_range && (row.empty() || (row.front() >= 0 && row.back() < n));
-      found.missing += std::ranges::binary_search(row, i) ? 0 : 1;
-    } else {
-      const auto [least, most] = std::ranges::minmax(row);
-      found.in_range = found.in_range && least >= 0 && most < n;
-      found.missing += std::ranges::find(row, i) == row.end() ? 1 : 0;
-    }
+    const auto in_range = [&](Index j) { return j >= 0 && j < n; };
+    found.in_range =
+        found.in_range && (ascends ? row.empty() || (in_range(row.front()) && in_range(row.back()))
+                                   : std::ranges::all_of(row, in_range));
+    const bool has_diagonal =
+        ascends ? std::ranges::binary_search(row, i) : std::ranges::find(row, i) != row.end();
+    found.missing += has_diagonal ? 0 : 1;
   }
   return found;
 }

@@ -67,19 +67,6 @@ bool may_use_device(const order_options& o) {
   return !reason && o.device != compute_device::cpu;
 }
 
-ordering weighted_order(const pattern_view& a, const order_options& o, supervision& s) {
-  const std::string spec = dissection_spec(o);
-  const order_request request = *find_order(spec);
-  ordering found = request.info->compute(a, {.options = request.options,
-                                             .seed = o.seed,
-                                             .threads = host_threads(shared_options(o)),
-                                             .host_only = true,
-                                             .weights = o.weights,
-                                             .stop = &s.stop});
-  found.method = spec;
-  return found;
-}
-
 ordering find_order(const pattern_view& a, const order_options& o, const analysis_options& shared,
                     supervision& s, pattern_order& out) {
   const std::string name = order_name(o.method);
@@ -89,10 +76,9 @@ ordering find_order(const pattern_view& a, const order_options& o, const analysi
   if (o.method == order_method::natural || a.n_rows == 0) {
     return {.order = identity_order(a.n_rows), .method = name, .library = {}};
   }
-  if (!o.weights.empty()) return weighted_order(a, o, s);
-  if (o.method == order_method::nested_dissection) {
+  if (o.method == order_method::nested_dissection || !o.weights.empty()) {
     return compute_order(a, dissection_spec(o), o.seed, host_threads(shared), &s.stop,
-                         /*host_only=*/true);
+                         /*host_only=*/true, o.weights);
   }
   const bool on_device = may_use_device(o);
   return order_for(a, shared, o.seed, on_device, s, [&](const std::string& reason) {
