@@ -125,27 +125,27 @@ std::string known_orders() {
   return list;
 }
 
-option_set parse_options(const order_info& info, std::string_view text) {
-  option_set options(info.options);
+}  // namespace
+
+option_set parse_options(const std::vector<option_spec>& specs, std::string_view text,
+                         const std::string& subject) {
+  option_set options(specs);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());
     const std::string_view word = text.substr(0, end);
     const std::size_t equals = word.find('=');
     if (equals == word.npos) {
-      throw input_error("order " + info.name + ": " + quoted(word) + " is not OPTION=VALUE");
+      throw input_error(subject + ": " + quoted(word) + " is not OPTION=VALUE");
     }
     try {
-      options.set(info.options, std::string(word.substr(0, equals)),
-                  std::string(word.substr(equals + 1)));
+      options.set(specs, std::string(word.substr(0, equals)), std::string(word.substr(equals + 1)));
     } catch (const input_error& e) {
-      throw input_error("order " + info.name + ": " + e.what());
+      throw input_error(subject + ": " + e.what());
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return options;
 }
-
-}  // namespace
 
 std::optional<order_request> find_order(const std::string& spec) {
   const std::size_t colon = std::min(spec.find(':'), spec.size());
@@ -153,9 +153,9 @@ std::optional<order_request> find_order(const std::string& spec) {
   const auto& orders = all_orders();
   const auto info = std::ranges::find(orders, name, &order_info::name);
   if (info != orders.end()) {
-    return order_request{
-        &*info,
-        parse_options(*info, std::string_view(spec).substr(std::min(colon + 1, spec.size())))};
+    const std::string_view options =
+        std::string_view(spec).substr(std::min(colon + 1, spec.size()));
+    return order_request{&*info, parse_options(info->options, options, "order " + name)};
   }
   if (looks_like_path(spec)) return std::nullopt;
   std::vector<std::string> names;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/pattern.hpp"
@@ -36,13 +37,16 @@ struct order_candidate {
 /// A fill-reducing symmetric order of a square pattern (old index by new position).
 struct ordering {
   std::vector<index_t> order;
-  /// The method given to compute_order(); for `automatic`, the method that it selected; "file" for
-  /// a file.
+  /// The method given to compute_order(); for `automatic`, the method that it selected, with its
+  /// options, as find_order() takes it; "file" for a file.
   std::string method;
   std::string library;          ///< name and version; the path of a file; empty: this program
   separator_tree separators{};  ///< empty if the method finds none
   std::map<std::string, double> phases_s{};   ///< seconds by step, if the method reports them
   std::vector<order_candidate> candidates{};  ///< orders among which the method chose
+  std::string note{};  ///< what was done besides or instead of the method; empty: nothing
+
+  [[nodiscard]] const std::string& title() const { return note.empty() ? method : note; }
 };
 
 /// Everything that determines an order, in addition to the pattern.
@@ -92,6 +96,11 @@ struct order_info {
 /// All registered methods in order of name, planted ones included. Throws std::bad_alloc, error if
 /// two have one name.
 const std::vector<order_info>& all_orders();
+
+/// The options in `text`, OPTION=VALUE,OPTION=VALUE, of an order or a variant, and the defaults of
+/// all others. Throws input_error that begins with `subject`.
+option_set parse_options(const std::vector<option_spec>& specs, std::string_view text,
+                         const std::string& subject);
 
 /// A method in the user's notation, NAME or NAME:OPTION=VALUE,OPTION=VALUE.
 struct order_request {

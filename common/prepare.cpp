@@ -22,7 +22,7 @@ prepared_pattern prepare(const pattern& raw, const prepare_options& options, pro
   origin.match = m.how;
   origin.diagonal_added = m.diagonal_added;
   permuted_pattern& p = m.matched;
-  origin.order = o.method;
+  origin.order = o.title();
   origin.order_library = o.library;
   origin.seed = options.seed;
   origin.postordered = postordered;

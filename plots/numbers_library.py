@@ -160,7 +160,7 @@ def superlu_settings(pairs):
         elif run["with"] in speeds and run["matrix"] in pairs:
             speeds[run["with"]].setdefault(run["matrix"], []).append(before[run["matrix"]] / number(run, "all_s"))
     slower = [[v for v in map(statistics.median, found.values()) if v < 1] for found in speeds.values()]
-    yield from (row(f"`{name}`", len(found), len(v), span(v, "{:.2f}")) for (name, found), v in zip(speeds.items(), slower))
+    yield from (row(f"`{name.replace('nested', 'cpu_nested')}`", len(found), len(v), span(v, "{:.2f}")) for (name, found), v in zip(speeds.items(), slower))
     wall = {}
     for (matrix, ranks), runs in table("2026-11-26_cpu2_superlu_dist/wall_seconds.csv").each("matrix", "ranks").items():
         own, ours = (runs.where(**{"with": w}) for w in ("own", "default"))

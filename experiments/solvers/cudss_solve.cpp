@@ -275,7 +275,7 @@ json session::describe_run(const matrix_state& m, const record& r, const handed&
   line["configuration"] = r.how.name;
   line["order"] = r.how.from == origin::metis       ? "metis"
                   : r.how.from == origin::ours      ? choices_.order
-                  : r.how.from == origin::set_order ? found.set.method
+                  : r.how.from == origin::set_order ? found.set.order
                                                     : "cudss";
   line["status"] = "ok";
   line["seconds"] = {{"ordering", h.ordering},

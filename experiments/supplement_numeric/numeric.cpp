@@ -146,7 +146,7 @@ bool run(const std::string& file, bool csv) {
   const static_lu::matrix a = static_lu::read_matrix_market(file);
   const gsofa::analysis found =
       gsofa::analyze(a.pattern.view(), {.device = gsofa::compute_device::cpu,
-                                        .order = gsofa::order_method::nested_dissection,
+                                        .order = gsofa::order_method::cpu_nested_dissection,
                                         .factors = true});
   const std::vector<double> b = static_lu::some_right_side(a.n());
   const static_lu::solution s = static_lu::solve(a, found, b);

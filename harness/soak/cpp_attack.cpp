@@ -43,7 +43,7 @@ bool same(const analysis& a, const analysis& b) {
 }
 
 order_options order_options_of(const cpp_case& c) {
-  return {.method = c.options.order,
+  return {.order = c.options.order,
           .device = compute_device::cpu,
           .threads = c.options.threads,
           .tree_levels = 3};
@@ -64,7 +64,7 @@ void check_view(const cpp_case& c, const View& view, const char* name) {
   const pattern_order o = order(view, order_options_of(c));
   require(o.permutation == c.ordered.permutation && o.tree_sizes == c.ordered.tree_sizes,
           what + ": order()");
-  const fill_profile q = profile(view, 3, 2);
+  const fill_profile q = profile(view, 3, {.threads = 2});
   require(q.density == c.profiled.density && q.l_col_counts == c.profiled.l_col_counts &&
               q.u_row_counts == c.profiled.u_row_counts && q.parent == c.parent,
           what + ": profile()");
@@ -154,17 +154,17 @@ cpp_case make_case(dice& d, const call& c) {
   out.options = {.device = compute_device::cpu,
                  .threads = 1 + d.below(2),
                  .match = false,
-                 .order = d.one_in(2) ? order_method::amd : order_method::nested_dissection,
+                 .order = d.one_in(2) ? order_method::amd : order_method::cpu_nested_dissection,
                  .factors = d.one_in(2),
+                 .factor_columns = d.one_in(2),
                  .supernodes = d.one_in(2),
-                 .supernodal = d.one_in(2),
-                 .factor_columns = d.one_in(2)};
+                 .supernodal = d.one_in(2)};
   out.options.tree = d.one_in(2);
   out.options.masks = d.one_in(2);
   out.expected = analyze(out.rows(), out.options);
   out.ordered = order(out.rows(), order_options_of(out));
   out.estimated = estimate(out.rows(), out.options);
-  out.profiled = profile(out.rows(), 3, 1);
+  out.profiled = profile(out.rows(), 3, {.threads = 1});
   out.parent = elimination_tree(out.rows());
   out.same_rows.resize(at(out.n));
   std::iota(out.same_rows.begin(), out.same_rows.end(), 0);

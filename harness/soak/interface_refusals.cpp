@@ -48,7 +48,7 @@ void check_order(dice& d, const call& c) {
   CALL(gsofa_order_options_init_sized)(nullptr, sizeof o);
   CALL(gsofa_order_options_init_sized)(&o, sizeof o);
   constexpr int orders[] = {GSOFA_ORDER_AUTOMATIC, GSOFA_ORDER_AMD, GSOFA_ORDER_AMF,
-                            GSOFA_ORDER_NATURAL, GSOFA_ORDER_NESTED_DISSECTION};
+                            GSOFA_ORDER_NATURAL, GSOFA_ORDER_CPU_NESTED_DISSECTION};
   o.order = orders[d.below(5)];
   o.threads = static_cast<int>(1 + d.below(3));
   o.tree_levels = static_cast<int>(d.below(6));

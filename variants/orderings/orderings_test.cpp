@@ -186,7 +186,7 @@ TEST_CASE("cpu_nested_dissection: operations near those of METIS") {
 
 TEST_CASE("automatic chooses by structure") {
   const auto chosen = [](const char* spec) {
-    return compute_order(generate(spec), "automatic", -1, 1, nullptr, true).method;
+    return compute_order(generate(spec), "automatic", -1, 1, nullptr, true).title();
   };
   const std::string dissection = "cpu_nested_dissection";
   CHECK(chosen("grid9:nx=230,ny=220").starts_with(dissection));        // a mesh
@@ -194,7 +194,7 @@ TEST_CASE("automatic chooses by structure") {
   CHECK_FALSE(chosen("tridiagonal:n=30000").starts_with(dissection));  // minimum degree: no fill
   const pattern a = generate("grid5:nx=12,ny=10");
   const prepared_pattern p = prepare(a, {.order = default_order}, {});
-  CHECK(p.origin().order == compute_order(a, default_order, -1).method);
+  CHECK(p.origin().order == compute_order(a, default_order, -1).title());
 }
 
 TEST_CASE("automatic does not count an order without a rival") {
@@ -237,7 +237,7 @@ TEST_CASE("automatic orders large blocks in place of their vertices") {
     const ordering o = compute_order(a, "automatic", -1);
     const order_quality q = quality_of(a, o.order, 1);
     CHECK(q.nnz_l + q.nnz_u > a.nnz());
-    CHECK(o.method.ends_with(" of blocks") == (a.n_rows == 480));
+    CHECK(o.note.ends_with(" of blocks") == (a.n_rows == 480));
     const double least = std::ranges::min_element(o.candidates, {}, &order_candidate::flops)->flops;
     CHECK(q.flops == least);
   }

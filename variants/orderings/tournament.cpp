@@ -169,7 +169,7 @@ class contest {
       const reduction r = reduce(blocks_->rows, 1, settings.threads);
       const pattern_view rest = r.graph(blocks_->rows);
       if (rest.nnz() == 0) {
-        best_.method = "perfect elimination";
+        best_.note = "perfect elimination";
         best_.order = expand(r, {.order = identity_order(rest.n_rows), .tree = {}}).order;
       } else if (blocks_->classes.members.size() < least_of_block * blocks_->weight.size()) {
         blocks_.reset();
@@ -178,7 +178,7 @@ class contest {
     if (blocks_) s = blocks_->rows;
     own_ = symmetric_ ? std::move(sum) : with_diagonal(a);
     a_ = symmetric_ ? s : own_.view();
-    if (!best_.method.empty()) {
+    if (!best_.note.empty()) {
       keep_if_better(std::move(best_), -1);
       return;
     }
@@ -204,7 +204,7 @@ class contest {
     }
     if (blocks_) {
       best_.order = blocks_->expand(best_.order);
-      best_.method += " of blocks";
+      best_.note = best_.title() + " of blocks";
       best_.separators = {};
     }
     best_.library += failures_;
@@ -228,7 +228,8 @@ class contest {
       return compute_order(block, best_entrant_.spec(), best_seed_, settings_.threads,
                            settings_.stop);
     });
-    o.method = best_.method + " in blocks";
+    o.method = best_.method;
+    o.note = best_.method + " in blocks";
     o.library = best_.library;
     keep_if_better(std::move(o), best_seed_);
   }
@@ -237,7 +238,8 @@ class contest {
   void direct() {
     ordering directed = best_direction(a_, best_, settings_.threads);
     if (directed.order == best_.order) return;
-    directed.method = best_.method + " with direction";
+    directed.method = best_.method;
+    directed.note = best_.title() + " with direction";
     keep_if_better(std::move(directed), best_seed_);
   }
 
@@ -255,7 +257,7 @@ class contest {
   // Counts an order.
   void keep_if_better(ordering o, std::int64_t seed) {
     const auto [flops, entries] = cost_of(o.order);
-    candidates_.push_back({o.method, seed, flops});
+    candidates_.push_back({o.title(), seed, flops});
     if (flops >= least_ && !best_.order.empty()) return;
     least_ = flops;
     least_entries_ = entries;

@@ -174,6 +174,7 @@ gsofa_result result_of(const gsofa::analysis& f, const gsofa_options& options) {
   r.variant = f.variant.c_str();
   r.order = f.order.c_str();
   r.fallback = f.fallback.c_str();
+  r.order_note = f.order_note.c_str();
   r.warning = f.warning.c_str();
   r.order_seconds = f.order_seconds;
   r.setup_seconds = f.setup_seconds;
@@ -231,7 +232,6 @@ void gsofa_options_init_sized(gsofa_options* options, size_t size) {
   gsofa_options defaults{};
   defaults.size = size;
   defaults.memory_budget_mb = -1;
-  defaults.threads = 1;
   defaults.match = 1;
   defaults.progress_seconds = 0.1;
   defaults.relax = 1;
@@ -357,7 +357,6 @@ void gsofa_order_options_init_sized(gsofa_order_options* options, size_t size) {
   if (options == nullptr) return;
   gsofa_order_options defaults{};
   defaults.size = size;
-  defaults.threads = 1;
   defaults.seed = -1;
   defaults.progress_seconds = 0.1;
   write_sized(defaults, options, size);
@@ -381,7 +380,7 @@ gsofa_status gsofa_profile_pattern(const gsofa_pattern* a, int32_t cells, int th
   return status_of([&] {
     with_view(*a, [&](const auto& view) {
       auto made = std::make_unique<owning_profile>();
-      gsofa::fill_profile& p = made->found = gsofa::profile(view, cells, threads);
+      gsofa::fill_profile& p = made->found = gsofa::profile(view, cells, {.threads = threads});
       static_cast<gsofa_profile&>(*made) = {static_cast<std::int32_t>(view.n),
                                             p.cells,
                                             p.parent.data(),

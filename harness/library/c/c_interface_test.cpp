@@ -121,6 +121,9 @@ TEST_CASE("the C interface reports errors by status and text, and throws nothing
   o.symmetric = GSOFA_LOWER_TRIANGLE;
   CHECK(run(2, upper_ptr.data(), upper.data(), &o) == GSOFA_INVALID_INPUT);
   CHECK(text() == "symmetric: lower, but row 0 has column 1, above the diagonal");
+  o.first_index = 1;
+  CHECK(run(2, row_ptr.data(), outside.data(), &o) == GSOFA_INVALID_INPUT);
+  CHECK(text() == "pattern: row 2: column 6 is outside [1, 3)");
   o.symmetric = GSOFA_UPPER_TRIANGLE;
   CHECK(run(2, upper_ptr.data(), upper.data(), &o) == GSOFA_OK);
   CHECK(result_of(h.a).nnz_l == 1);

@@ -257,7 +257,7 @@ int main(void) {
   sweep("natural", by_analyze, GSOFA_ORDER_NATURAL, 1, 0);
   sweep("metis", by_analyze, GSOFA_ORDER_METIS, 1, 0);
   sweep("amd", by_analyze, GSOFA_ORDER_AMD, 1, 0);
-  sweep("nested dissection on two threads", by_analyze, GSOFA_ORDER_NESTED_DISSECTION, 2, 0);
+  sweep("nested dissection on two threads", by_analyze, GSOFA_ORDER_CPU_NESTED_DISSECTION, 2, 0);
   sweep("amd, with progress", by_analyze, GSOFA_ORDER_AMD, 2, 1);
   sweep("natural, by an analyzer", by_analyzer, GSOFA_ORDER_NATURAL, 1, 0);
   sweep("estimate", by_estimate, GSOFA_ORDER_COLAMD, 1, 0);

@@ -19,7 +19,7 @@ static_assert(equal(GSOFA_ORDER_AMD, order_method::amd));
 static_assert(equal(GSOFA_ORDER_COLAMD, order_method::colamd));
 static_assert(equal(GSOFA_ORDER_NATURAL, order_method::natural));
 static_assert(equal(GSOFA_ORDER_GIVEN, order_method::given));
-static_assert(equal(GSOFA_ORDER_NESTED_DISSECTION, order_method::nested_dissection));
+static_assert(equal(GSOFA_ORDER_CPU_NESTED_DISSECTION, order_method::cpu_nested_dissection));
 static_assert(equal(GSOFA_ORDER_TOURNAMENT, order_method::tournament));
 static_assert(equal(GSOFA_ORDER_GPU_NESTED_DISSECTION, order_method::gpu_nested_dissection));
 static_assert(equal(GSOFA_ORDER_AMF, order_method::amf));
@@ -61,6 +61,12 @@ Options overwritten(Options known, const Options* given, std::size_t first_size,
   return known;
 }
 
+order_choice choice_of(int method, const char* options) {
+  order_choice out = static_cast<order_method>(method);
+  if (options != nullptr) out.options = options;
+  return out;
+}
+
 // The callbacks of C options as those of C++ options.
 template <class From, class To>
 void set_callbacks(const From& o, To& out) {
@@ -95,12 +101,11 @@ order_options options_of(const gsofa_order_options& o, std::int64_t n) {
   order_options out;
   const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;
   out.device = static_cast<compute_device>(o.device);
-  out.method = static_cast<order_method>(o.order);
+  out.order = choice_of(o.order, o.order_options);
   out.threads = o.threads;
   if (o.permutation != nullptr) out.permutation = {o.permutation, count};
   if (o.weights != nullptr) out.weights = {o.weights, count};
   out.seed = o.seed;
-  out.replicas = o.replicas;
   out.tree_levels = o.tree_levels;
   out.layout = static_cast<tree_layout>(o.layout);
   set_callbacks(o, out);
@@ -110,11 +115,12 @@ order_options options_of(const gsofa_order_options& o, std::int64_t n) {
 analysis_options options_of(const gsofa_options& o, std::int64_t n) {
   analysis_options out;
   out.device = static_cast<compute_device>(o.device);
-  out.order = static_cast<order_method>(o.order);
+  out.order = choice_of(o.order, o.order_options);
   if (o.variant != nullptr) out.variant = o.variant;
   out.threads = o.threads;
   out.memory_budget_mb = o.memory_budget_mb;
   out.match = o.match != 0;
+  out.first_index = o.first_index;
   out.symmetric = static_cast<stored_triangle>(o.symmetric);
   if (o.permutation != nullptr && n > 0) {
     out.permutation = {o.permutation, static_cast<std::size_t>(n)};

@@ -100,7 +100,7 @@ void report(const analysis& found, supervision& s) {
 void analyze_rows(const checked_input& given, clock::time_point since,
                   const analysis_options& options, workspace& w, supervision& s, analysis& out) {
   check_options(options, given.a.n_rows);
-  const checked_input in = whole_matrix(given, options.symmetric, w.whole);
+  const checked_input in = whole_matrix(given, options, w.whole);
   if (w.updates.on) check_previous(w.updates, in.a.n_rows);
   const std::vector<const variant_info*> candidates = choose_variants(options);
   begin_result(in.a.n_rows, w, out);
@@ -200,8 +200,10 @@ pattern copy_of_device_rows(const given_pattern& a) {
   return fetched(there, variant_for_device_rows());
 }
 
-void analyze_into(const given_pattern& a, const analysis_options& options, workspace& w,
+void analyze_into(const given_pattern& given, const analysis_options& options, workspace& w,
                   analysis& out) {
+  given_pattern a = given;
+  a.first_index = options.first_index;
   const auto work = [&](supervision& s) {
     const auto since = clock::now();
     // An update has many short pieces of work for threads.

@@ -10,7 +10,7 @@ namespace gsofa::library {
 
 /// Analyzes a pattern under supervision, in the storage of `w` and `out`. Throws what
 /// rethrow_for_caller() takes.
-void analyze_into(const given_pattern& a, const analysis_options& options, workspace& w,
+void analyze_into(const given_pattern& given, const analysis_options& options, workspace& w,
                   analysis& out);
 
 /// analyze(), estimate(), order() and profile() of gsofa.hpp.

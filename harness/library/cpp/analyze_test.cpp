@@ -88,7 +88,7 @@ TEST_CASE("the profile of a pattern is that of its factors") {
     CAPTURE(k);
     const analysis found =
         analyze(view_of(a), {.match = false, .order = order_method::natural, .factors = true});
-    const fill_profile p = profile(view_of(a), 5, 2);
+    const fill_profile p = profile(view_of(a), 5, {.threads = 2});
     const index_t n = a.n_rows;
     CHECK(p.cells == std::min(5, n));
     CHECK(p.u_row_counts == found.u_row_counts);
@@ -117,7 +117,7 @@ TEST_CASE("the profile of a pattern is that of its factors") {
   const std::vector<std::int32_t> col_idx{0};
   CHECK_THROWS_AS(profile({1, row_ptr, col_idx}, -1), invalid_input);
   CHECK_THROWS_AS(profile({1, row_ptr, col_idx}, 8193), invalid_input);
-  CHECK_THROWS_AS(profile({1, row_ptr, col_idx}, 1, -1), invalid_input);
+  CHECK_THROWS_AS(profile({1, row_ptr, col_idx}, 1, {.threads = -1}), invalid_input);
   CHECK_THROWS_AS(elimination_tree({2, row_ptr, col_idx}), invalid_input);
   CHECK(profile({1, row_ptr, col_idx}, 0).density.empty());
 }
@@ -130,7 +130,7 @@ TEST_CASE("analyze() agrees with the oracle on random patterns, in every order")
                                          order_method::colamd,
                                          order_method::natural,
                                          order_method::given,
-                                         order_method::nested_dissection,
+                                         order_method::cpu_nested_dissection,
                                          order_method::tournament};
   for (index_t round = 0; round < 30; ++round) {
     const index_t n = 1 + reference::testing::draw(engine, 90);

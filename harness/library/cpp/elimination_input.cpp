@@ -11,7 +11,7 @@ namespace gsofa::library {
 
 namespace {
 
-bool is_fixed(order_method order) {
+bool is_fixed(const order_choice& order) {
   return order == order_method::natural || order == order_method::given;
 }
 
@@ -41,6 +41,7 @@ std::vector<index_t> computed_order(const pattern_view& a, const analysis_option
   ordering o = order_for(a, options, -1, on_device, s,
                          [&](const std::string& reason) { fall_back(reason, s, out); });
   out.order = std::move(o.method);
+  out.order_note = std::move(o.note);
   return std::move(o.order);
 }
 

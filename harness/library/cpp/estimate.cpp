@@ -161,7 +161,7 @@ fill_estimate estimate_of(const checked_input& in, const analysis_options& optio
 fill_estimate estimate_rows(const checked_input& given, const analysis_options& options,
                             workspace& w, supervision& s) {
   check_options(options, given.a.n_rows);
-  const checked_input in = whole_matrix(given, options.symmetric, w.whole);
+  const checked_input in = whole_matrix(given, options, w.whole);
   const bool on_device = choose_variants(options).front()->device == "gpu";
   analysis out;
   begin_result(in.a.n_rows, w, out);

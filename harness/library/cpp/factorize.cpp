@@ -67,6 +67,7 @@ void begin_result(index_t n, workspace& w, analysis& out) {
   out.diagonal_added = 0;
   out.update = {};
   out.fallback.clear();
+  out.order_note.clear();
   out.warning.clear();
   if (w.keeps && !out.supernodal.first_column.empty())
     w.lists = lists_of(std::move(out.supernodal));

@@ -18,6 +18,7 @@ struct input_names {
   const char* indices;
   const char* major;
   const char* minor;
+  int first = 0;  // analysis_options::first_index
 };
 constexpr input_names by_rows{"row_ptr", "col_idx", "row", "column"};
 constexpr input_names by_columns{"col_ptr", "row_idx", "column", "row"};
@@ -52,6 +53,7 @@ template <class Offset, class Index>
 checked_rows check_entries(Index n, std::span<const Offset> ptr, std::span<const Index> idx,
                            const input_names& names, int threads) {
   const auto text = [](auto value) { return std::to_string(value); };
+  const auto index = [&](auto value) { return std::to_string(value + names.first); };
   const auto fail = [](const std::string& why) { throw input_error("pattern: " + why); };
   const std::string pointers = names.pointers;
   if (n < 0) fail("order " + text(n) + " is negative");
@@ -60,15 +62,15 @@ checked_rows check_entries(Index n, std::span<const Offset> ptr, std::span<const
     fail(pointers + " has " + text(ptr.size()) + " entries; order " + text(n) + " needs " +
          text(at(n) + 1));
   }
-  if (ptr[0] != 0) fail(pointers + " begins with " + text(ptr[0]) + ", not 0");
+  if (ptr[0] != 0) fail(pointers + " begins with " + index(ptr[0]) + ", not " + index(0));
   for (Index i = 0; i < n; ++i) {
     if (ptr[at(i) + 1] < ptr[at(i)]) {
-      fail(pointers + " decreases from " + text(ptr[at(i)]) + " to " + text(ptr[at(i) + 1]) +
-           " at " + names.major + " " + text(i));
+      fail(pointers + " decreases from " + index(ptr[at(i)]) + " to " + index(ptr[at(i) + 1]) +
+           " at " + names.major + " " + index(i));
     }
   }
   if (ptr.back() != static_cast<offset_t>(idx.size())) {
-    fail(pointers + " ends with " + text(ptr.back()) + "; " + names.indices + " has " +
+    fail(pointers + " ends with " + index(ptr.back()) + "; " + names.indices + " has " +
          text(idx.size()) + " entries");
   }
   std::vector<checked_rows> found(at(std::max(threads, 1)));
@@ -87,8 +89,8 @@ checked_rows check_entries(Index n, std::span<const Offset> ptr, std::span<const
     for (Offset p = ptr[at(i)]; p < ptr[at(i) + 1]; ++p) {
       const Index j = idx[at(p)];
       if (j >= 0 && j < n) continue;
-      fail(std::string(names.major) + " " + text(i) + ": " + names.minor + " " + text(j) +
-           " is outside [0, " + text(n) + ")");
+      fail(std::string(names.major) + " " + index(i) + ": " + names.minor + " " + index(j) +
+           " is outside [" + index(0) + ", " + index(n) + ")");
     }
   }
   return all;
@@ -133,7 +135,8 @@ checked_input check_input(Index n, std::span<const Offset> ptr, std::span<const 
 }  // namespace
 
 checked_input read(const given_pattern& a, input_arrays& arrays, int threads) {
-  const input_names& names = a.of == given_pattern::form::columns ? by_columns : by_rows;
+  input_names names = a.of == given_pattern::form::columns ? by_columns : by_rows;
+  names.first = a.first_index;
   const auto check = [&]<class Offset, class Index>(Offset, Index) {
     return check_input(
         static_cast<Index>(a.n), std::span(static_cast<const Offset*>(a.pointers), a.pointer_count),
@@ -164,14 +167,16 @@ index_t first_row_with_entry(const pattern_view& a, bool above) {
 
 }  // namespace
 
-checked_input whole_matrix(const checked_input& in, stored_triangle stored, pattern& whole) {
-  if (stored == stored_triangle::both) return in;
-  const bool lower = stored == stored_triangle::lower;
+checked_input whole_matrix(const checked_input& in, const analysis_options& options,
+                           pattern& whole) {
+  if (options.symmetric == stored_triangle::both) return in;
+  const bool lower = options.symmetric == stored_triangle::lower;
   const index_t i = first_row_with_entry(in.a, lower);
   if (i < in.a.n_rows) {
     const index_t j = lower ? in.a.row(i).back() : in.a.row(i).front();
     throw invalid_input("symmetric: " + std::string(lower ? "lower" : "upper") + ", but row " +
-                        std::to_string(i) + " has column " + std::to_string(j) + ", " +
+                        std::to_string(i + options.first_index) + " has column " +
+                        std::to_string(j + options.first_index) + ", " +
                         (lower ? "above" : "below") + " the diagonal");
   }
   whole = symmetrized(in.a, diagonal::keep);

@@ -35,6 +35,7 @@ struct given_pattern {
   const void* indices = nullptr;
   std::int64_t index_count = 0;
   void* stream = nullptr;  ///< of device_rows
+  int first_index = 0;     ///< as analysis_options
 
   template <class Offset, class Index>
   explicit given_pattern(const basic_csr_view<Offset, Index>& a)
@@ -83,9 +84,10 @@ struct input_rows {
   input_rows& operator=(const input_rows&) = delete;
 };
 
-/// The symmetric matrix whose triangle `in` is, stored in `whole`; `in` itself for `both`. Throws
-/// invalid_input for an entry of the other triangle.
-checked_input whole_matrix(const checked_input& in, stored_triangle stored, pattern& whole);
+/// The symmetric matrix whose triangle `in` is by options.symmetric, stored in `whole`, or `in`.
+/// Throws invalid_input for an entry of the other triangle.
+checked_input whole_matrix(const checked_input& in, const analysis_options& options,
+                           pattern& whole);
 
 /// analysis::warning of a pattern that is given as all of a matrix.
 std::string triangle_warning(const pattern_view& a);

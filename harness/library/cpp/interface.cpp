@@ -42,15 +42,12 @@ pattern_order order(const View& a, const order_options& options) {
   return order_given(given_pattern(a), options);
 }
 
-fill_profile profile(const csr_view& a, std::int32_t cells, int threads) {
-  return profile<csr_view>(a, cells, threads);
-}
 fill_profile profile(const csr_view& a, std::int32_t cells, const analysis_options& options) {
-  return profile_given(given_pattern(a), cells, options);
+  return profile<csr_view>(a, cells, options);
 }
 template <class View>
-fill_profile profile(const View& a, std::int32_t cells, int threads) {
-  return profile_given(given_pattern(a), cells, {.threads = threads});
+fill_profile profile(const View& a, std::int32_t cells, const analysis_options& options) {
+  return profile_given(given_pattern(a), cells, options);
 }
 
 std::vector<std::int32_t> elimination_tree(const csr_view& a) {
@@ -107,11 +104,11 @@ bool has_metis() noexcept {
 
 const char* version() noexcept { return GSOFA_VERSION; }
 
-#define GSOFA_INSTANTIATE(View)                                                    \
-  template GSOFA_API analysis analyze(const View&, const analysis_options&);       \
-  template GSOFA_API fill_estimate estimate(const View&, const analysis_options&); \
-  template GSOFA_API pattern_order order(const View&, const order_options&);       \
-  template GSOFA_API fill_profile profile(const View&, std::int32_t, int);         \
+#define GSOFA_INSTANTIATE(View)                                                                \
+  template GSOFA_API analysis analyze(const View&, const analysis_options&);                   \
+  template GSOFA_API fill_estimate estimate(const View&, const analysis_options&);             \
+  template GSOFA_API pattern_order order(const View&, const order_options&);                   \
+  template GSOFA_API fill_profile profile(const View&, std::int32_t, const analysis_options&); \
   template GSOFA_API std::vector<std::int32_t> elimination_tree(const View&)
 GSOFA_INSTANTIATE(csr_view_32);
 GSOFA_INSTANTIATE(csr_view_64);

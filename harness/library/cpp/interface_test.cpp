@@ -37,7 +37,7 @@ std::vector<order_method> all_methods() {
                                 order_method::colamd,
                                 order_method::natural,
                                 order_method::given,
-                                order_method::nested_dissection,
+                                order_method::cpu_nested_dissection,
                                 order_method::tournament};
   if (has_metis()) all.push_back(order_method::metis);
   return all;
@@ -427,9 +427,9 @@ TEST_CASE("a matrix of order 0 has an answer, by every order and with every resu
     CAPTURE(static_cast<int>(order));
     const analysis f = analyze(csr_view{0, row_ptr, {}}, {.order = order,
                                                           .factors = true,
+                                                          .factor_columns = true,
                                                           .supernodes = true,
                                                           .supernodal = true,
-                                                          .factor_columns = true,
                                                           .tree = true,
                                                           .masks = true});
     CHECK(f.n == 0);

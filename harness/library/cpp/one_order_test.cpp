@@ -38,7 +38,7 @@ const std::vector<std::pair<order_method, std::string>>& methods() {
       {order_method::amf, "amf"},
       {order_method::colamd, "colamd"},
       {order_method::natural, "natural"},
-      {order_method::nested_dissection, "cpu_nested_dissection"},
+      {order_method::cpu_nested_dissection, "cpu_nested_dissection"},
       {order_method::tournament, "tournament"},
       {order_method::gpu_nested_dissection, "gpu_nested_dissection"}};
   return all;
@@ -221,20 +221,19 @@ TEST_CASE("order() takes the device for a large pattern, and only if it may") {
   std::mt19937_64 engine(43);
   const pattern a = spread_out(generate("grid5:nx=9,ny=8"), 20000, engine);
   const auto found = [&](const order_options& o) { return order(view_of(a), o); };
-  const pattern_order by_name = found({.method = order_method::gpu_nested_dissection});
+  const pattern_order by_name = found({.order = order_method::gpu_nested_dissection});
   CHECK(by_name.permutation == compute_order(a, "gpu_nested_dissection", -1).order);
   const pattern_order unasked = found({});
-  CHECK(unasked.method == "gpu_nested_dissection");
+  CHECK(unasked.order == "gpu_nested_dissection");
   CHECK(unasked.permutation == by_name.permutation);
-  CHECK(found({.device = compute_device::cpu}).method != "gpu_nested_dissection");
+  CHECK(found({.device = compute_device::cpu}).order != "gpu_nested_dissection");
   const pattern small = generate("grid7:nx=14,ny=13,nz=12");
-  CHECK(order(view_of(small), {.method = order_method::nested_dissection, .replicas = 1})
-            .permutation ==
+  CHECK(order(view_of(small), {.order = "cpu_nested_dissection:replicas=1,tries=2"}).permutation ==
         compute_order(small, "cpu_nested_dissection:replicas=1,tries=2", -1).order);
   const pattern_order there =
       order(device_csr_view{a.n_rows, a.nnz(), a.row_ptr.data(), a.col_idx.data(), nullptr},
             {.tree_levels = 3});
-  CHECK(there.method == "gpu_nested_dissection");
+  CHECK(there.order == "gpu_nested_dissection");
   CHECK(there.permutation == found({.tree_levels = 3}).permutation);
 }
 

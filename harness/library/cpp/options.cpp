@@ -1,13 +1,54 @@
 #include "harness/library/cpp/options.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "common/preprocess.hpp"
 #include "common/supernodal.hpp"
 #include "variants/orderings/metis_library.hpp"
 
-namespace gsofa::library {
+namespace gsofa {
+
+namespace {
+
+using named_order = std::pair<order_method, std::string_view>;
+constexpr std::array<named_order, 10> order_names{{
+    {order_method::automatic, default_order},
+    {order_method::metis, "metis"},
+    {order_method::amd, "amd"},
+    {order_method::amf, "amf"},
+    {order_method::colamd, "colamd"},
+    {order_method::natural, "natural"},
+    {order_method::given, "given"},
+    {order_method::cpu_nested_dissection, "cpu_nested_dissection"},
+    {order_method::gpu_nested_dissection, library::device_order},
+    {order_method::tournament, "tournament"},
+}};
+
+// NAME and OPTION=VALUE,... of NAME:OPTION=VALUE,...
+std::pair<std::string_view, std::string_view> name_and_options(std::string_view text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  return {text.substr(0, colon), text.substr(std::min(colon + 1, text.size()))};
+}
+
+}  // namespace
+
+order_choice::order_choice(const std::string& text) {
+  const auto [name, rest] = name_and_options(text);
+  const auto* const known = std::ranges::find(order_names, name, &named_order::second);
+  if (known == order_names.end()) {
+    std::string all;
+    for (const auto& [_, one] : order_names) all += (all.empty() ? "" : ", ") + std::string(one);
+    throw invalid_input("order: '" + std::string(name) + "' is none of " + all);
+  }
+  method = known->first;
+  options = rest;
+}
+
+namespace library {
 
 namespace {
 
@@ -27,6 +68,7 @@ void check_numbers(const analysis_options& o) {
       o.symmetric != stored_triangle::upper) {
     refuse("symmetric", static_cast<int>(o.symmetric), "a stored_triangle");
   }
+  if (o.first_index != 0 && o.first_index != 1) refuse("first_index", o.first_index, "0 or 1");
   if (o.progress && !(o.progress_seconds > 0 && o.progress_seconds <= 1e6)) {
     throw invalid_input("progress_seconds: " + std::to_string(o.progress_seconds) +
                         " is not in (0, 1000000]");
@@ -39,15 +81,18 @@ void check_order(const analysis_options& o, index_t n) {
   const std::string order = order_name(o.order);
   if (order == "given") {
     validate_permutation(o.permutation, n, "permutation");
-  } else if (!o.permutation.empty()) {
+    return;
+  }
+  find_order(order);
+  if (!o.permutation.empty()) {
     throw invalid_input("permutation: set, but the order is " + order + ", not given");
   }
-  if (order == "metis") {
+  if (o.order.method == order_method::metis) {
     if (const auto reason = metis_fault()) {
       throw analysis_error(failure::unavailable, "order metis: " + *reason);
     }
   }
-  if (order == device_order) {
+  if (o.order.method == order_method::gpu_nested_dissection) {
     if (const auto reason = info_of_device_order().unavailable()) {
       throw analysis_error(failure::unavailable, "order " + order + ": " + *reason);
     }
@@ -72,30 +117,13 @@ void check_options(const analysis_options& o, index_t n) {
   check_order(o, n);
 }
 
-const char* order_name(order_method order) {
-  switch (order) {
-    case order_method::automatic:
-      return default_order;
-    case order_method::metis:
-      return "metis";
-    case order_method::amd:
-      return "amd";
-    case order_method::amf:
-      return "amf";
-    case order_method::colamd:
-      return "colamd";
-    case order_method::natural:
-      return "natural";
-    case order_method::given:
-      return "given";
-    case order_method::nested_dissection:
-      return "cpu_nested_dissection";
-    case order_method::tournament:
-      return "tournament";
-    case order_method::gpu_nested_dissection:
-      return device_order;
+std::string order_name(const order_choice& order) {
+  const auto* const known = std::ranges::find(order_names, order.method, &named_order::first);
+  if (known == order_names.end()) {
+    throw invalid_input("order: " + std::to_string(static_cast<int>(order.method)) +
+                        " is no order_method");
   }
-  throw invalid_input("order: " + std::to_string(static_cast<int>(order)) + " is no order_method");
+  return std::string(known->second) + (order.options.empty() ? "" : ":" + order.options);
 }
 
 const order_info& info_of_device_order() {
@@ -127,7 +155,8 @@ bool is_public(const variant_info& v) {
   return v.planted.empty() && v.exact && !v.orders && !v.distributed && v.gives == want_set::all();
 }
 
-const variant_info& public_variant(std::string_view name) {
+const variant_info& public_variant(std::string_view text) {
+  const std::string_view name = name_and_options(text).first;
   std::string names;
   for (const variant_info& v : all_variants()) {
     if (!is_public(v)) continue;
@@ -148,6 +177,7 @@ std::vector<const variant_info*> choose_variants(const analysis_options& options
     if (const auto reason = named.unavailable()) {
       throw analysis_error(failure::unavailable, named.name + ": " + *reason);
     }
+    settings_for(named, options);
     return {&named};
   }
   std::vector<const variant_info*> chosen;
@@ -167,6 +197,8 @@ std::vector<const variant_info*> choose_variants(const analysis_options& options
 
 run_settings settings_for(const variant_info& info, const analysis_options& options) {
   run_settings s = settings_with(info, want::counts);
+  const auto [name, given] = name_and_options(options.variant);
+  if (name == info.name) s.options = parse_options(info.options, given, "variant " + info.name);
   const auto budget = std::ranges::find(info.options, "memory_budget_mb", &option_spec::name);
   if (options.memory_budget_mb > 0 && budget != info.options.end()) {
     s.options.set(info.options, budget->name, std::to_string(options.memory_budget_mb));
@@ -179,4 +211,5 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
   return s;
 }
 
-}  // namespace gsofa::library
+}  // namespace library
+}  // namespace gsofa

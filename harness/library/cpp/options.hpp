@@ -26,8 +26,8 @@ inline constexpr bool matches_on_host = false;
 /// analysis_error (unavailable) for an order that this machine lacks.
 void check_options(const analysis_options& o, index_t n);
 
-/// Name of the order on the host. Throws invalid_input.
-const char* order_name(order_method order);
+/// The order in the notation of find_order(). Throws invalid_input.
+std::string order_name(const order_choice& order);
 const order_info& info_of_device_order();
 /// Whether the order is automatic and a device computes it for n rows.
 bool is_for_device_order(const analysis_options& options, bool on_device, index_t n);
@@ -40,8 +40,9 @@ want_set wants_of(const analysis_options& options);
 /// Whether a caller may name the variant: it is exact, complete, in one process, and takes the
 /// order of its input.
 bool is_public(const variant_info& v);
-/// Throws invalid_input if there is no public variant of this name.
-const variant_info& public_variant(std::string_view name);
+/// The variant of NAME or NAME:OPTION=VALUE,...; throws invalid_input if none of this name is
+/// public.
+const variant_info& public_variant(std::string_view text);
 /// The variants to try, in this order. Throws invalid_input and analysis_error (unavailable).
 std::vector<const variant_info*> choose_variants(const analysis_options& options);
 

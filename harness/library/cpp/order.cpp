@@ -17,12 +17,16 @@ namespace {
 
 static_assert(partition::most_levels == most_tree_levels);
 
+bool is_host_dissection(const order_options& o) {
+  return o.order.method == order_method::cpu_nested_dissection;
+}
+
 /// The members of an order_options that analyze() has too.
 analysis_options shared_options(const order_options& o) {
   analysis_options a;
   a.device = o.device;
   a.threads = o.threads;
-  a.order = o.method;
+  a.order = o.order;
   a.permutation = o.permutation;
   a.progress = o.progress;
   a.progress_seconds = o.progress_seconds;
@@ -41,22 +45,9 @@ void check_order_options(const order_options& o, const analysis_options& shared,
     throw invalid_input("layout: " + std::to_string(static_cast<int>(o.layout)) +
                         " is no tree_layout");
   }
-  if (o.replicas < 0 || o.replicas > 16) {
-    throw invalid_input("replicas: " + std::to_string(o.replicas) + " is not in [0, 16]");
+  if (!o.weights.empty() && o.order != order_method::automatic && !is_host_dissection(o)) {
+    throw invalid_input("weights: only the orders automatic and cpu_nested_dissection take them");
   }
-  if (o.replicas > 0 && o.method != order_method::nested_dissection) {
-    throw invalid_input("replicas: only the order nested_dissection takes them");
-  }
-  if (!o.weights.empty() && o.method != order_method::automatic &&
-      o.method != order_method::nested_dissection) {
-    throw invalid_input("weights: only the orders automatic and nested_dissection take them");
-  }
-}
-
-/// Nested dissection on the host with the options of the caller, in the notation of find_order().
-std::string dissection_spec(const order_options& o) {
-  const std::string name = order_name(order_method::nested_dissection);
-  return o.replicas == 0 ? name : name + ":replicas=" + std::to_string(o.replicas) + ",tries=2";
 }
 
 bool may_use_device(const order_options& o) {
@@ -69,15 +60,17 @@ bool may_use_device(const order_options& o) {
 
 ordering find_order(const pattern_view& a, const order_options& o, const analysis_options& shared,
                     supervision& s, pattern_order& out) {
-  const std::string name = order_name(o.method);
-  if (o.method == order_method::given) {
+  const std::string name = order_name(o.order);
+  if (o.order == order_method::given) {
     return {.order = {o.permutation.begin(), o.permutation.end()}, .method = name, .library = {}};
   }
-  if (o.method == order_method::natural || a.n_rows == 0) {
+  if (o.order == order_method::natural || a.n_rows == 0) {
     return {.order = identity_order(a.n_rows), .method = name, .library = {}};
   }
-  if (o.method == order_method::nested_dissection || !o.weights.empty()) {
-    return compute_order(a, dissection_spec(o), o.seed, host_threads(shared), &s.stop,
+  if (is_host_dissection(o) || !o.weights.empty()) {
+    const std::string spec = order_name(
+        is_host_dissection(o) ? o.order : order_choice(order_method::cpu_nested_dissection));
+    return compute_order(a, spec, o.seed, host_threads(shared), &s.stop,
                          /*host_only=*/true, o.weights);
   }
   const bool on_device = may_use_device(o);
@@ -89,7 +82,8 @@ ordering find_order(const pattern_view& a, const order_options& o, const analysi
 
 /// Sets the order and the tree of `out`.
 void give_order(const pattern_view& a, const order_options& o, ordering found, pattern_order& out) {
-  out.method = std::move(found.method);
+  out.order = std::move(found.method);
+  out.order_note = std::move(found.note);
   if (o.tree_levels == 0) {
     out.permutation = std::move(found.order);
     return;
@@ -111,7 +105,7 @@ void order_rows(const checked_input& in, const order_options& o, const analysis_
   out.n = in.a.n_rows;
   give_order(in.a, o, find_order(in.a, o, shared, s, out), out);
   out.seconds = lap(since);
-  s.say("order " + out.method + ": " + std::to_string(out.seconds) + " s");
+  s.say("order " + out.order + ": " + std::to_string(out.seconds) + " s");
 }
 
 }  // namespace

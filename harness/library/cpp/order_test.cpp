@@ -36,7 +36,7 @@ std::vector<std::pair<order_method, std::string>> host_methods() {
       {order_method::amd, "amd"},
       {order_method::amf, "amf"},
       {order_method::natural, "natural"},
-      {order_method::nested_dissection, "cpu_nested_dissection"},
+      {order_method::cpu_nested_dissection, "cpu_nested_dissection"},
       {order_method::tournament, ""}};
   if (has_metis()) all.emplace_back(order_method::metis, "metis");
   return all;
@@ -60,13 +60,13 @@ TEST_CASE("the fill of order() is that of analyze(), whatever the tree and its l
           analyze(rows_of(a), {.device = compute_device::cpu, .order = method});
       for (const int levels : {0, 1, 4}) {
         for (const tree_layout layout : {tree_layout::by_level, tree_layout::nested}) {
-          const pattern_order found = order(rows_of(a), {.method = method,
+          const pattern_order found = order(rows_of(a), {.order = method,
                                                          .device = compute_device::cpu,
                                                          .tree_levels = levels,
                                                          .layout = layout});
           CHECK(found.n == a.n_rows);
           CHECK(filled(a, found.permutation) == expected.nnz_l + expected.nnz_u);
-          CHECK(found.method == expected.order);
+          CHECK(found.order == expected.order);
           CHECK(found.fallback.empty());
           CHECK(found.tree_sizes.size() == (std::size_t{1} << levels) - 1);
           if (levels == 0) continue;
@@ -84,7 +84,7 @@ TEST_CASE("the fill of order() is that of analyze(), whatever the tree and its l
 
 TEST_CASE("one triangle, columns, other integers and C give the same order") {
   const pattern a = generate("grid5:nx=30,ny=21");
-  const order_options options{.method = order_method::nested_dissection, .tree_levels = 3};
+  const order_options options{.order = order_method::cpu_nested_dissection, .tree_levels = 3};
   const pattern_order expected = order(rows_of(a), options);
   CHECK(*std::ranges::max_element(expected.tree_sizes) > 20);
 
@@ -108,7 +108,7 @@ TEST_CASE("one triangle, columns, other integers and C give the same order") {
                            GSOFA_CSR};
   gsofa_order_options o;
   gsofa_order_options_init(&o);
-  o.order = GSOFA_ORDER_NESTED_DISSECTION;
+  o.order = GSOFA_ORDER_CPU_NESTED_DISSECTION;
   o.tree_levels = 3;
   std::vector<std::int32_t> permutation(at(a.n_rows)), sizes(7);
   std::vector<std::string> lines;
@@ -137,7 +137,7 @@ TEST_CASE("separators avoid heavy vertices") {
   for (index_t column = 0; column < 60; ++column) {
     if (column % 4 != 0) weights[at(9 * column + 4)] = 40;
   }
-  order_options options{.method = order_method::nested_dissection, .tree_levels = 2};
+  order_options options{.order = order_method::cpu_nested_dissection, .tree_levels = 2};
   const auto heavy_in_root = [&](const pattern_order& o) {
     return std::count_if(o.permutation.end() - o.tree_sizes[2], o.permutation.end(),
                          [&](index_t v) { return weights[at(v)] > 1; });
@@ -147,7 +147,7 @@ TEST_CASE("separators avoid heavy vertices") {
   const pattern_order found = order(rows_of(a), options);
   CHECK(found.tree_sizes[2] > 0);
   CHECK(heavy_in_root(found) == 0);
-  CHECK(found.method == "cpu_nested_dissection");
+  CHECK(found.order == "cpu_nested_dissection");
   options.threads = 4;
   CHECK(order(rows_of(a), options).permutation == found.permutation);
   // Weights of one change nothing.
@@ -159,23 +159,21 @@ TEST_CASE("separators avoid heavy vertices") {
 
 TEST_CASE("one replica is another search") {
   const pattern a = generate("grid7:nx=14,ny=13,nz=12");
-  const auto found = [&](int replicas, std::span<const std::int32_t> weights = {}) {
-    return order(
-        rows_of(a),
-        {.method = order_method::nested_dissection, .weights = weights, .replicas = replicas});
-  };
-  CHECK(found(1).method == "cpu_nested_dissection:replicas=1,tries=2");
-  CHECK(found(1).permutation != found(0).permutation);
+  const std::string one = "cpu_nested_dissection:replicas=1,tries=2";
+  const pattern_order found = order(rows_of(a), {.order = one});
+  CHECK(found.order == one);
+  CHECK(found.permutation != order(rows_of(a), {.order = "cpu_nested_dissection"}).permutation);
   const std::vector<std::int32_t> ones(at(a.n_rows), 1);
-  CHECK(found(1, ones).permutation == found(1).permutation);
+  CHECK(order(rows_of(a), {.order = one, .weights = ones}).permutation == found.permutation);
+  CHECK(analyze(rows_of(a), {.order = found.order}).order == one);
 }
 
 TEST_CASE("another seed is another search") {
   const pattern a = generate("random:n=3000,degree=4");
   std::set<std::vector<std::int32_t>> found;
   for (const std::int64_t seed : {-1, 1, 2, 1}) {
-    found.insert(
-        order(rows_of(a), {.method = order_method::nested_dissection, .seed = seed}).permutation);
+    found.insert(order(rows_of(a), {.order = order_method::cpu_nested_dissection, .seed = seed})
+                     .permutation);
   }
   CHECK(found.size() == 3);
 }
@@ -194,17 +192,18 @@ TEST_CASE("order() refuses what is wrong with one line, and has an answer for or
   CHECK(message({.weights = weights}).empty());
   CHECK(message({.weights = few}) == "weights: 19 for 20 vertices");
   CHECK(message({.weights = nil}) == "weights: vertex 0 has weight 0, which is not 1 or more");
-  CHECK(message({.method = order_method::amd, .weights = weights}) ==
-        "weights: only the orders automatic and nested_dissection take them");
+  CHECK(message({.order = order_method::amd, .weights = weights}) ==
+        "weights: only the orders automatic and cpu_nested_dissection take them");
   CHECK_THROWS_AS(order(rows_of(a), {.weights = large}), analysis_error);
   CHECK(message({.seed = -2}) == "seed: -2 is not -1 or more");
-  CHECK(message({.method = order_method::nested_dissection, .replicas = 17}) ==
-        "replicas: 17 is not in [0, 16]");
-  CHECK(message({.replicas = 1}) == "replicas: only the order nested_dissection takes them");
+  CHECK(message({.order = "cpu_nested_dissection:replicas=17"})
+            .starts_with("order cpu_nested_dissection: "));
+  CHECK(message({.order = "natural:replicas=1"}).starts_with("order natural: "));
+  CHECK(refusal([] { return order_choice("metsi"); }).starts_with("order: 'metsi' is none of "));
   CHECK(message({.tree_levels = 25}) == "tree_levels: 25 is not in [0, 24]");
   CHECK(message({.tree_levels = -1}) == "tree_levels: -1 is not in [0, 24]");
   CHECK(message({.threads = -1}) == "threads: -1 is not 0 or more");
-  CHECK(message({.method = order_method::given}) != "");
+  CHECK(message({.order = order_method::given}) != "");
   CHECK(message({.layout = static_cast<tree_layout>(7)}) == "layout: 7 is no tree_layout");
   CHECK_THROWS_AS(order(csr_view{1, std::vector<std::int64_t>{0, 1}, std::vector<std::int32_t>{4}}),
                   invalid_input);
@@ -216,7 +215,7 @@ TEST_CASE("order() refuses what is wrong with one line, and has an answer for or
   const std::vector<std::int64_t> lone{0, 0};  // a vertex without an entry
   CHECK(order(csr_view{1, lone, {}}).permutation == std::vector<std::int32_t>{0});
 
-  order_options cancelled{.method = order_method::nested_dissection};
+  order_options cancelled{.order = order_method::cpu_nested_dissection};
   cancelled.progress = [](const analysis_progress&) { return false; };
   CHECK_THROWS_AS(order(rows_of(a), cancelled), analysis_error);
 }

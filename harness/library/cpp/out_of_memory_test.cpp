@@ -114,7 +114,7 @@ constexpr const char* variant = "cpu_bitmap_panels";
 
 TEST_CASE("where the system refuses threads, those that started do the work") {
   const csr_pattern a = grid(150);
-  for (const order_method order : {order_method::nested_dissection, order_method::natural}) {
+  for (const order_method order : {order_method::cpu_nested_dissection, order_method::natural}) {
     analysis_options options{
         .variant = variant, .threads = 1, .order = order, .factors = true, .supernodes = true};
     const analysis expected = analyze(a.view(), options);
@@ -196,7 +196,7 @@ TEST_CASE("a cancelled analysis leaks nothing, in whatever stage it ends") {
   const csr_pattern a = grid(150);
   fail_allocations(0, 0);
   for (const order_method order :
-       {order_method::automatic, order_method::nested_dissection, order_method::natural}) {
+       {order_method::automatic, order_method::cpu_nested_dissection, order_method::natural}) {
     CAPTURE(static_cast<int>(order));
     analysis_options options{.variant = variant, .order = order};
     options.progress_seconds = 1e-4;

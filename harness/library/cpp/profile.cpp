@@ -26,7 +26,7 @@ fill_profile profile_supervised(const given_pattern& a, std::int32_t cells,
                  .progress_seconds = options.progress_seconds},
                 rows.in.a.n_rows);
   pattern whole;
-  const checked_input in = whole_matrix(rows.in, options.symmetric, whole);
+  const checked_input in = whole_matrix(rows.in, options, whole);
   const pattern with = in.missing > 0 ? with_diagonal(in.a) : pattern{};
   const pattern_view p = in.missing > 0 ? with : in.a;
   fill_profile out;

@@ -79,7 +79,7 @@ void give_counts(const analysis_options& options, const updating& u, analysis& o
 namespace {
 
 bool may_adapt(const updating& u, const analysis_options& options, index_t n) {
-  return u.last && u.last->method == options.order && u.last->match == options.match &&
+  return u.last && u.last->order == options.order && u.last->match == options.match &&
          u.last->device == options.device && (!u.previous.empty() || u.last->rows.n_rows == n);
 }
 
@@ -118,7 +118,7 @@ order_update update_order(const pattern_view& a, const analysis_options& options
   const index_t n = a.n_rows;
   const int threads = host_threads(options);
   update_history& next = u.next.emplace();
-  next.method = options.order;
+  next.order = options.order;
   next.match = options.match;
   next.device = options.device;
   next.rows.n_rows = next.rows.n_cols = n;

@@ -19,7 +19,7 @@ struct update_history {
   std::int64_t rows_changed = 0;  ///< since the last comparison with a new order
   double operations = 0;          ///< of the order that the last comparison took
   std::string name;               ///< analysis::order
-  order_method method{};          ///< options of the order
+  order_choice order{};           ///< options of the order
   bool match = true;
   compute_device device{};
 };

@@ -158,7 +158,7 @@ TEST_CASE("updates are the analysis of their order, whatever was analysed before
     analysis_options options{
         .device = trial % 2 == 0 ? compute_device::cpu : compute_device::automatic,
         .threads = 1 + draw(engine, 3),
-        .order = trial % 4 == 1 ? order_method::nested_dissection : order_method::amf};
+        .order = trial % 4 == 1 ? order_method::cpu_nested_dissection : order_method::amf};
     if (trial % 5 == 1) options.factors = options.tree = true;
     if (trial % 5 == 2) options.supernodal = options.supernodes = true;
     if (trial % 5 == 3) options.masks = true;
@@ -209,14 +209,14 @@ TEST_CASE("updates of one pattern in every form agree, and options may change be
   rows.options().factors = true;  // not of the order
   CHECK(rows.update(view_of(b)).update.kind == order_change::kept);
   check_is_fresh(b, rows.update(view_of(b)), rows.options());
-  rows.options().order = order_method::nested_dissection;
+  rows.options().order = order_method::cpu_nested_dissection;
   CHECK(rows.update(view_of(b)).update.kind == order_change::new_order);
   CHECK(rows.update(view_of(b)).update.rows_changed == 0);
   rows.options().match = false;
   CHECK(rows.update(view_of(b)).update.kind == order_change::new_order);
   rows.options().order = order_method::natural;
   CHECK(rows.update(view_of(b)).order == "natural");
-  rows.options().order = order_method::nested_dissection;
+  rows.options().order = order_method::cpu_nested_dissection;
   CHECK(rows.update(view_of(b)).update.kind == order_change::new_order);
   // analyze() leaves the order alone.
   rows.analyze(view_of(a));
@@ -269,7 +269,7 @@ TEST_CASE("an analyzer goes on after steps that fail, with the order of the last
 TEST_CASE("what a cancelled update has found is not taken for the result of the next one") {
   const pattern a = with_diagonal(generate("grid5:nx=70,ny=70"));
   analyzer updating({.device = compute_device::cpu,
-                     .order = order_method::nested_dissection,
+                     .order = order_method::cpu_nested_dissection,
                      .factors = true,
                      .progress_seconds = 1e-6});
   updating.options().progress = [&](const analysis_progress& p) {
@@ -288,7 +288,7 @@ TEST_CASE("what a cancelled update has found is not taken for the result of the 
   updating.options().progress = {};
   updating.options().order = order_method::natural;
   updating.update(view_of(a));
-  updating.options().order = order_method::nested_dissection;
+  updating.options().order = order_method::cpu_nested_dissection;
   CHECK(updating.update(view_of(a)).update.kind == order_change::new_order);
 }
 

@@ -47,7 +47,7 @@ int main(int argc, char** argv) try {
   }
   cudaMemcpy(x.data(), device_x, x.size() * sizeof(double), cudaMemcpyDeviceToHost);
   const double residual = residual_of(&a, x.data());
-  std::printf("n %d, order %s in %.3f s, residual %.1e\n", a.n, order.method.c_str(), order.seconds,
+  std::printf("n %d, order %s in %.3f s, residual %.1e\n", a.n, order.order.c_str(), order.seconds,
               residual);
   return residual < 1e-10 ? 0 : 1;
 } catch (const gsofa::analysis_error& e) {

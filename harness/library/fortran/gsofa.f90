@@ -19,7 +19,7 @@ module gsofa
   ! gsofa_order
   integer(c_int), parameter :: GSOFA_ORDER_AUTOMATIC = 0, GSOFA_ORDER_METIS = 1, &
     GSOFA_ORDER_AMD = 2, GSOFA_ORDER_COLAMD = 3, GSOFA_ORDER_NATURAL = 4, GSOFA_ORDER_GIVEN = 5, &
-    GSOFA_ORDER_NESTED_DISSECTION = 6, GSOFA_ORDER_TOURNAMENT = 7, &
+    GSOFA_ORDER_CPU_NESTED_DISSECTION = 6, GSOFA_ORDER_TOURNAMENT = 7, &
     GSOFA_ORDER_GPU_NESTED_DISSECTION = 8, GSOFA_ORDER_AMF = 9
   ! gsofa_index_type
   integer(c_int), parameter :: GSOFA_INDEX_64_32 = 0, GSOFA_INDEX_32_32 = 1, GSOFA_INDEX_64_64 = 2
@@ -85,6 +85,8 @@ module gsofa
     type(c_ptr) :: relaxed = c_null_ptr
     integer(c_int) :: masks = 0
     integer(c_int) :: symmetric = 0
+    integer(c_int) :: first_index = 0
+    type(c_ptr) :: order_options = c_null_ptr
   end type
 
   type, bind(c) :: gsofa_factor
@@ -145,6 +147,7 @@ module gsofa
     integer(c_int) :: update_compared = 0
     integer(c_int64_t) :: rows_changed = 0
     integer(c_int64_t) :: vertices_moved = 0
+    type(c_ptr) :: order_note = c_null_ptr
     type(c_ptr) :: warning = c_null_ptr
   end type
 
@@ -162,7 +165,7 @@ module gsofa
     type(c_funptr) :: log = c_null_funptr
     type(c_ptr) :: user = c_null_ptr
     real(c_double) :: progress_seconds = 0
-    integer(c_int) :: replicas = 0
+    type(c_ptr) :: order_options = c_null_ptr
   end type
 
   type, bind(c) :: gsofa_fill_estimate
@@ -374,7 +377,7 @@ contains
   end function
 
   ! Analyzes a square pattern of order size(row_ptr) - 1 in compressed rows with 1-based row pointers
-  ! and columns. The status is that of gsofa_analyze_pattern(); messages name 0-based rows.
+  ! and columns. The status is that of gsofa_analyze_pattern(); messages count from 1.
   integer(c_int) function gsofa_analyze_rows(row_ptr, col_idx, options, out) result(status)
     integer(c_int64_t), intent(in) :: row_ptr(:)
     integer(c_int32_t), intent(in) :: col_idx(:)
@@ -383,7 +386,10 @@ contains
     integer(c_int64_t), allocatable, target :: pointers(:)
     integer(c_int32_t), allocatable, target :: indices(:)
     type(gsofa_pattern) :: a
+    type(gsofa_options) :: own
     out = c_null_ptr
+    own = options
+    own%first_index = 1
     allocate(pointers(max(1, size(row_ptr))), indices(max(1, size(col_idx))))
     pointers(1:size(row_ptr)) = row_ptr - 1
     indices(1:size(col_idx)) = col_idx - 1
@@ -394,7 +400,7 @@ contains
       ! The library reads as many columns as the last pointer says.
       if (pointers(size(row_ptr)) > size(col_idx)) a%indices = c_null_ptr
     end if
-    status = gsofa_analyze_pattern(a, options, out)
+    status = gsofa_analyze_pattern(a, own, out)
   end function
 
   ! A text of the library; empty for a null pointer.

@@ -385,7 +385,7 @@ TEST_CASE("what the environment says") {
   CHECK(lines_with(text, "gsofa: METIS_NodeND: n 400, 1520 entries, ") == 5);
   CHECK(lines_with(text, ", amd, cpu, threads 1, ") == 2);
   CHECK(lines_with(text, "METIS_NodeND ignores options of METIS: 12=0\n") == 1);
-  CHECK(lines_with(text, "gsofa: GSOFA_ORDER is 'fast', not automatic, ") == 1);
+  CHECK(lines_with(text, "gsofa: GSOFA_ORDER: order: 'fast' is none of automatic, ") == 1);
   CHECK(lines_with(text, "gsofa: GSOFA_THREADS is '0', not a number of threads") == 1);
   const environment off("GSOFA_METIS", "off");
   CHECK(stderr_of([&] {

@@ -1,4 +1,7 @@
 #include <dlfcn.h>
+#include <link.h>
+
+#include <string>
 
 #include "harness/library/metis/order_call.hpp"
 
@@ -36,6 +39,19 @@ void* hidden_function(const char* name, const void* caller) {
   if (of_caller != nullptr && !is_of_drop_in(of_caller)) return of_caller;
   void* const next = dlsym(RTLD_NEXT, name);
   return next == nullptr || is_of_drop_in(next) ? nullptr : next;
+}
+
+std::string another_metis() {
+  std::string found;
+  // When a process ends, dlopen() would initialize a library again.
+  const auto look = [](dl_phdr_info* library, std::size_t, void* out) {
+    const std::string name = library->dlpi_name == nullptr ? "" : library->dlpi_name;
+    if (name.find("libmetis") == std::string::npos) return 0;
+    *static_cast<std::string*>(out) = name;
+    return 1;
+  };
+  dl_iterate_phdr(look, &found);
+  return found;
 }
 
 }  // namespace gsofa::metis_abi

@@ -71,6 +71,22 @@ int free_block(void* hidden, void* block) {
   return metis_ok;
 }
 
+// What GSOFA_VERBOSE=1 says when the process begins and ends.
+[[gnu::constructor]] void say_loaded() {
+  if (!is_verbose()) return;
+  say("METIS_NodeND of libgsofa " + std::string(gsofa::version()) + " is loaded, for indices of " +
+      std::to_string(GSOFA_METIS_INDEX_BITS) + " bits");
+}
+
+[[gnu::destructor]] void say_unused() {
+  if (was_called || !is_verbose()) return;
+  const std::string other = another_metis();
+  if (other.empty()) return;
+  say("nothing called METIS_NodeND of libgsofa; a call by a handle or RTLD_DEEPBIND reaches that "
+      "of " +
+      other);
+}
+
 }  // namespace
 
 #define GSOFA_HIDDEN(name) hidden_function(name, __builtin_return_address(0))

@@ -29,6 +29,9 @@ inline constexpr int metis_ok = 1, metis_error_input = -2, metis_error_memory = 
 /// code, then behind this library in the order of the loader's search.
 void* hidden_function(const char* name, const void* caller);
 
+/// The file of a library of METIS in this process; empty if there is none.
+std::string another_metis();
+
 /// The function `name` of the library that defines `function`; null if that library has none.
 void* beside(void* function, const char* name);
 
@@ -46,6 +49,9 @@ bool has_other_interface(void* hidden, const char* set_defaults) {
   set(options.data());
   return (options[option_count] == untouched) != (sizeof(Index) == sizeof(std::int32_t));
 }
+
+/// Whether a program has called a function of this library.
+inline std::atomic<bool> was_called = false;
 
 /// One call: its graph and where the order goes.
 template <class Index>
@@ -87,14 +93,13 @@ pattern_order find_order(const order_call<Index>& c, const call_graph<Index>& g,
     return order(g.view(), o);
   } catch (const analysis_error& e) {
     const bool is_of_host = o.device == compute_device::cpu;
-    if (o.method == order_method::nested_dissection || is_parallel_job()) throw;
+    if (o.order.method == order_method::cpu_nested_dissection || is_parallel_job()) throw;
     if (is_of_host && e.kind() == failure::out_of_memory) throw;
-    if (s.method || s.verbose) {
+    if (s.order || s.verbose) {
       say_once(std::string(c.name) + ": " + e.what() + ": the default order of the host is used");
     }
   }
-  o.method = order_method::nested_dissection;
-  o.replicas = 2;
+  o.order = host_order;
   o.device = compute_device::cpu;
   return order(g.view(), o);
 }
@@ -143,8 +148,8 @@ void report(const order_call<Index>& c, const pattern_order& found, std::int64_t
   std::array<char, 256> line{};
   std::snprintf(line.data(), line.size(), "%s: n %lld, %lld entries%s, %s, %s, threads %d, %.3g s",
                 c.name, static_cast<long long>(c.arguments.n), static_cast<long long>(entries),
-                has_weights ? ", weights" : "", found.method.c_str(),
-                found.method.starts_with("gpu_") ? "gpu" : "cpu", threads, seconds);
+                has_weights ? ", weights" : "", found.order.c_str(),
+                found.order.starts_with("gpu_") ? "gpu" : "cpu", threads, seconds);
   say(line.data());
 }
 
@@ -155,13 +160,12 @@ void order_graph(const order_call<Index>& c, const settings& s) {
   const std::vector<std::int32_t> weights = order_weights(c.arguments);
   const order_plan plan = plan_for(s, g.entries(), !weights.empty());
   order_options o;
-  o.method = plan.method;
+  o.order = plan.order;
   o.device = plan.device;
   o.threads = plan.threads;
   o.weights = weights;
   o.seed = seed(c.arguments.options);
-  // The program may factorize once. With one replica, grids in space need twice the operations.
-  if (o.method == order_method::nested_dissection) o.replicas = 2;
+  if (o.order == order_method::cpu_nested_dissection) o.order = host_order;
   o.tree_levels = c.tree_levels;
   o.layout = tree_layout::nested;
   const pattern_order found = find_order(c, g, s, o);
@@ -175,6 +179,7 @@ void order_graph(const order_call<Index>& c, const settings& s) {
 /// the caller's arguments.
 template <class Index, class Original>
 int run(const order_call<Index>& c, void* hidden, const Original& original) noexcept {
+  was_called = true;
   try {
     const settings s = read_settings();
     if (s.off || has_other_interface<Index>(hidden, c.set_default_options) || !c.is_valid()) {

@@ -24,16 +24,6 @@ constexpr std::int64_t most_entries_of_one_thread = 100'000;
 // a graph with this many entries.
 constexpr std::int64_t fewest_entries_of_device = 1'000'000;
 
-constexpr std::array<std::pair<std::string_view, order_method>, 7> methods{{
-    {"automatic", order_method::automatic},
-    {"tournament", order_method::tournament},
-    {"amd", order_method::amd},
-    {"amf", order_method::amf},
-    {"nested_dissection", order_method::nested_dissection},
-    {"gpu_nested_dissection", order_method::gpu_nested_dissection},
-    {"metis", order_method::metis},
-}};
-
 std::string_view variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -61,19 +51,19 @@ bool is_parallel_job() {
   });
 }
 
+bool is_verbose() { return variable("GSOFA_VERBOSE") == "1"; }
+
 settings read_settings() {
   settings out;
   const std::string_view metis = variable("GSOFA_METIS");
   out.off = metis == "off";
   if (!metis.empty() && metis != "on" && !out.off) refuse("GSOFA_METIS", metis, "on or off");
-  out.verbose = variable("GSOFA_VERBOSE") == "1";
+  out.verbose = is_verbose();
   if (const std::string_view order = variable("GSOFA_ORDER"); !order.empty()) {
-    const auto* const found = std::ranges::find(methods, order, [](auto& m) { return m.first; });
-    if (found != methods.end()) {
-      out.method = found->second;
-    } else {
-      refuse("GSOFA_ORDER", order,
-             "automatic, tournament, amd, amf, nested_dissection, gpu_nested_dissection or metis");
+    try {
+      out.order = order_choice(std::string(order));
+    } catch (const invalid_input& e) {
+      say_once("GSOFA_ORDER: " + std::string(e.what()) + ": the default is used");
     }
   }
   if (const std::string_view threads = variable("GSOFA_THREADS"); !threads.empty()) {
@@ -93,8 +83,8 @@ order_plan plan_for(const settings& s, std::int64_t entries, bool has_weights) {
   if (s.threads == 0) out.threads = entries <= most_entries_of_one_thread ? 1 : usable_processors();
   if (has_weights) return out;  // the only order that takes weights
   const bool is_large = entries >= fewest_entries_of_device && !is_parallel_job();
-  out.method = s.method.value_or(is_large ? order_method::gpu_nested_dissection : out.method);
-  if (out.method == order_method::gpu_nested_dissection) {
+  if (s.order || is_large) out.order = s.order.value_or(order_method::gpu_nested_dissection);
+  if (out.order == order_method::gpu_nested_dissection) {
     out.device = compute_device::gpu;
   } else if (is_large) {
     out.device = compute_device::automatic;

@@ -19,42 +19,31 @@ namespace {
 
 constexpr PetscErrorCode success = static_cast<PetscErrorCode>(0);
 
-// Names of -gsofa_order, by position in `methods`.
-constexpr std::array<const char*, 7> method_names{
-    "automatic", "nested_dissection", "tournament", "metis", "amd", "amf", "gpu_nested_dissection"};
-constexpr std::array<gsofa::order_method, 7> methods{gsofa::order_method::automatic,
-                                                     gsofa::order_method::nested_dissection,
-                                                     gsofa::order_method::tournament,
-                                                     gsofa::order_method::metis,
-                                                     gsofa::order_method::amd,
-                                                     gsofa::order_method::amf,
-                                                     gsofa::order_method::gpu_nested_dissection};
-
 // The order of rows and columns alike (old index by new position), or what went wrong.
 struct outcome {
   std::vector<PetscInt> order;
-  std::string method, error;
+  std::string name, error;
 };
 
-outcome order_of(PetscInt n, const PetscInt* row_ptr, const PetscInt* col_idx, int method,
+outcome order_of(PetscInt n, const PetscInt* row_ptr, const PetscInt* col_idx, const char* order,
                  int threads) {
   // A process that uses a device for the first time creates a CUDA context, which takes longer than
   // ordering a smaller matrix on the host.
   constexpr PetscInt least_entries_for_device = 1'000'000;
   const auto rows = static_cast<std::size_t>(n);
   const auto entries = static_cast<std::size_t>(row_ptr[n]);
-  gsofa::order_options o;
-  o.method = methods[static_cast<std::size_t>(method)];
-  o.threads = threads;
-  if (row_ptr[n] < least_entries_for_device &&
-      o.method != gsofa::order_method::gpu_nested_dissection) {
-    o.device = gsofa::compute_device::cpu;
-  }
   try {
+    gsofa::order_options o;
+    o.order = order;
+    o.threads = threads;
+    if (row_ptr[n] < least_entries_for_device &&
+        o.order.method != gsofa::order_method::gpu_nested_dissection) {
+      o.device = gsofa::compute_device::cpu;
+    }
     const gsofa::basic_csr_view<PetscInt, PetscInt> a{n, std::span(row_ptr, rows + 1),
                                                       std::span(col_idx, entries)};
     const gsofa::pattern_order found = gsofa::order(a, o);
-    return {{found.permutation.begin(), found.permutation.end()}, found.method, ""};
+    return {{found.permutation.begin(), found.permutation.end()}, found.order, ""};
   } catch (const std::bad_alloc&) {
     return {{}, "", "memory"};  // no allocation
   } catch (const std::exception& e) {
@@ -62,19 +51,18 @@ outcome order_of(PetscInt n, const PetscInt* row_ptr, const PetscInt* col_idx, i
   }
 }
 
-// -gsofa_order NAME, -gsofa_threads N.
-PetscErrorCode options_of(Mat a, PetscInt* method, PetscInt* threads) {
+// -gsofa_order NAME or NAME:OPTION=VALUE,..., -gsofa_threads N.
+PetscErrorCode options_of(Mat a, std::span<char> order, PetscInt* threads) {
   PetscMPIInt ranks = 1;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-  *method = 0;
   *threads = ranks == 1 ? 0 : 1;
   const char* prefix = nullptr;
   PetscOptions options = nullptr;
   PetscCall(PetscObjectGetOptionsPrefix(reinterpret_cast<PetscObject>(a), &prefix));
   PetscCall(PetscObjectGetOptions(reinterpret_cast<PetscObject>(a), &options));
-  PetscCall(PetscOptionsGetEList(options, prefix, "-gsofa_order", method_names.data(),
-                                 static_cast<PetscInt>(method_names.size()), method, nullptr));
+  PetscCall(
+      PetscOptionsGetString(options, prefix, "-gsofa_order", order.data(), order.size(), nullptr));
   PetscCall(PetscOptionsGetInt(options, prefix, "-gsofa_threads", threads, nullptr));
   PetscCheck(*threads >= 0 && *threads <= 4096, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "-gsofa_threads %" PetscInt_FMT " is not in [0, 4096]", *threads);
@@ -84,18 +72,18 @@ PetscErrorCode options_of(Mat a, PetscInt* method, PetscInt* threads) {
 // Collective over nothing: PETSc calls it with sequential matrices. Blocks of BAIJ are ordered as
 // blocks.
 PetscErrorCode order_by_gsofa(Mat a, MatOrderingType, IS* rows, IS* columns) {
-  PetscInt n = 0, method = 0, threads = 1;
+  std::array<char, 256> order{"automatic"};
+  PetscInt n = 0, threads = 1;
   const PetscInt *row_ptr = nullptr, *col_idx = nullptr;
   PetscBool done = PETSC_FALSE;
   PetscFunctionBegin;
-  PetscCall(options_of(a, &method, &threads));
+  PetscCall(options_of(a, order, &threads));
   PetscCall(MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_TRUE, &n, &row_ptr, &col_idx, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "this type of matrix gives no rows to order");
-  const outcome found =
-      order_of(n, row_ptr, col_idx, static_cast<int>(method), static_cast<int>(threads));
+  const outcome found = order_of(n, row_ptr, col_idx, order.data(), static_cast<int>(threads));
   PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_TRUE, nullptr, &row_ptr, &col_idx, &done));
   PetscCheck(found.error.empty(), PETSC_COMM_SELF, PETSC_ERR_LIB, "gsofa: %s", found.error.c_str());
-  PetscCall(PetscInfo(a, "order %s\n", found.method.c_str()));
+  PetscCall(PetscInfo(a, "order %s\n", found.name.c_str()));
   for (IS* to : {rows, columns}) {
     PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, found.order.data(), PETSC_COPY_VALUES, to));
   }

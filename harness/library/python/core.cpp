@@ -27,24 +27,6 @@ using namespace nb::literals;
 
 namespace {
 
-order_method order_of(const std::string& name) {
-  static const std::pair<const char*, order_method> orders[] = {
-      {"automatic", order_method::automatic},
-      {"metis", order_method::metis},
-      {"amd", order_method::amd},
-      {"amf", order_method::amf},
-      {"colamd", order_method::colamd},
-      {"natural", order_method::natural},
-      {"given", order_method::given},
-      {"cpu_nested_dissection", order_method::nested_dissection},
-      {"gpu_nested_dissection", order_method::gpu_nested_dissection},
-      {"tournament", order_method::tournament}};
-  for (const auto& [known, method] : orders) {
-    if (name == known) return method;
-  }
-  throw invalid_input("order: unknown name " + name);
-}
-
 compute_device device_of(const std::string& name) {
   return name == "cpu"   ? compute_device::cpu
          : name == "gpu" ? compute_device::gpu
@@ -64,11 +46,10 @@ class call_options {
     o_.device = device_of(device);
     o_.permutation = {permutation_.data(), permutation_.size()};
     take("threads", o_.threads);
+    o_.order = order;
     if constexpr (std::is_same_v<Options, order_options>) {
-      o_.method = order_of(order);
       take_order_options();
     } else {
-      o_.order = order_of(order);
       take_analysis_options();
     }
   }
@@ -92,6 +73,9 @@ class call_options {
     take("variant", o_.variant);
     take("memory_budget_mb", o_.memory_budget_mb);
     take("match", o_.match);
+    int symmetric = 0;  // its position in TRIANGLES
+    take("symmetric", symmetric);
+    o_.symmetric = static_cast<stored_triangle>(symmetric);
     take("factors", o_.factors);
     take("supernodes", o_.supernodes);
     take("chunk_size", o_.chunk_size);
@@ -132,6 +116,7 @@ nb::dict dict_of(analysis&& f, const analysis_options& o) {
   out["variant"] = f.variant;
   out["order"] = f.order;
   out["fallback"] = f.fallback;
+  out["order_note"] = f.order_note;
   out["warning"] = f.warning;
   out["order_seconds"] = f.order_seconds;
   out["setup_seconds"] = f.setup_seconds;
@@ -253,7 +238,7 @@ nb::dict estimate(const input<std::int64_t>& row_ptr, const input<std::int32_t>&
 // The order, the sizes of the nodes of its separator tree, its name.
 nb::tuple tuple_of(pattern_order&& o) {
   return nb::make_tuple(array_of(std::move(o.permutation)), array_of(std::move(o.tree_sizes)),
-                        o.method);
+                        o.order);
 }
 
 nb::tuple order(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
@@ -296,6 +281,10 @@ nb::object levels(const input<std::int32_t>& parent) {
     }
   }
   return array_of(std::move(level));
+}
+
+nb::object postorder(const input<std::int32_t>& parent) {
+  return array_of(gsofa::tree_postorder({parent.data(), parent.size()}));
 }
 
 // New positions of an order. Throws invalid_input if it is no permutation of 0 .. n-1.
@@ -453,6 +442,7 @@ NB_MODULE(_core, m) {
   m.def("order_there", order_there, "rows"_a, "options"_a, "progress"_a.none());
   m.def("profile", profile, "row_ptr"_a, "col_idx"_a, "cells"_a, "threads"_a, "progress"_a.none());
   m.def("levels", levels, "parent"_a);
+  m.def("postorder", postorder, "parent"_a);
   m.def("permuted", permuted, "row_ptr"_a, "col_idx"_a, "row_order"_a, "col_order"_a,
         "progress"_a.none());
   m.def("check_rows", check_rows, "row_ptr"_a, "col_idx"_a, "columns"_a);

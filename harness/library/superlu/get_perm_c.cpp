@@ -39,28 +39,18 @@ using order_routine = decltype(&get_perm_c_dist);
 // How libgsofa orders.
 struct choice {
   bool ours = true;
-  std::optional<order_method> method{};  // no value: order_for_one_solve()
+  std::optional<order_choice> order{};  // no value: order_for_one_solve()
 };
 
 choice choice_of_setting() {
-  constexpr std::array<std::pair<std::string_view, order_method>, 7> methods{{
-      {"automatic", order_method::automatic},
-      {"nested_dissection", order_method::nested_dissection},
-      {"tournament", order_method::tournament},
-      {"metis", order_method::metis},
-      {"amd", order_method::amd},
-      {"amf", order_method::amf},
-      {"gpu_nested_dissection", order_method::gpu_nested_dissection},
-  }};
   const std::string_view name = setting("GSOFA_ORDER");
   if (name == "off") return {.ours = false};
   if (name.empty()) return {};
-  std::string known = "off";
-  for (const auto& [known_name, method] : methods) {
-    if (name == known_name) return {.method = method};
-    known += ", " + std::string(known_name);
+  try {
+    return {.order = order_choice(std::string(name))};
+  } catch (const invalid_input& e) {
+    throw invalid_input("GSOFA_ORDER: " + std::string(e.what()) + ", or off");
   }
-  throw invalid_input("GSOFA_ORDER is '" + std::string(name) + "': one of " + known);
 }
 
 // The columns of A as an analysis takes them.
@@ -95,7 +85,7 @@ bool may_use_device(const SuperMatrix& a, const choice& c) {
   const job_size size = size_of_job();
   const bool one_orders =
       size.is_known && (size.of_job == 1 || (size.of_node == size.of_job && shares(entries_of(a))));
-  return c.method.value_or(order_method::automatic) == order_method::automatic &&
+  return c.order.value_or(order_method::automatic) == order_method::automatic &&
          entries_of(a) >= least_entries && one_orders;
 }
 
@@ -113,10 +103,10 @@ pattern_order order_for_one_solve(const csc_view& a, order_options o) {
   if (found.flops / 2 <= dissection) {
     pattern_order out;
     out.permutation = std::move(found.permutation);
-    out.method = "amf";
+    out.order = "amf";
     return out;
   }
-  o.method = order_method::nested_dissection;
+  o.order = order_method::cpu_nested_dissection;
   return order(a, o);
 }
 
@@ -127,16 +117,16 @@ pattern_order ordered(const SuperMatrix& a, const choice& c, int threads) {
   o.threads = threads;
   if (may_use_device(a, c)) {
     try {
-      o.method = order_method::gpu_nested_dissection;
+      o.order = order_method::gpu_nested_dissection;
       return order(view, o);
     } catch (const analysis_error& e) {
       const bool decides_alone = size_of_job().of_job == 1;
       if (e.kind() != failure::unavailable && !decides_alone) throw;
     }
   }
-  o.method = c.method.value_or(order_method::nested_dissection);
-  if (o.method != order_method::gpu_nested_dissection) o.device = compute_device::cpu;
-  return c.method ? order(view, o) : order_for_one_solve(view, o);
+  o.order = c.order.value_or(order_method::cpu_nested_dissection);
+  if (o.order != order_method::gpu_nested_dissection) o.device = compute_device::cpu;
+  return c.order ? order(view, o) : order_for_one_solve(view, o);
 }
 
 std::shared_ptr<const column_order> found_order(const SuperMatrix& a, const choice& c,
@@ -145,7 +135,7 @@ std::shared_ptr<const column_order> found_order(const SuperMatrix& a, const choi
   const lent_processors lent(helpers);
   const int threads = threads_for(entries_of(a), lent.threads());
   pattern_order found = ordered(a, c, threads);
-  std::string how = found.method + ", threads " + std::to_string(threads);
+  std::string how = found.order + ", threads " + std::to_string(threads);
   if (!helpers.empty()) how += ", for " + std::to_string(1 + helpers.size()) + " processes";
   return std::make_shared<const column_order>(
       column_order{key, std::move(found.permutation), std::move(how)});

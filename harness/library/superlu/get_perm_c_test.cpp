@@ -128,7 +128,7 @@ TEST_CASE("without a setting small fill is left to minimum fill, a cube is disse
     return found == c.order(gsofa_get_perm_c_dist, METIS_AT_PLUS_A);
   };
   CHECK(ordered("grid5:nx=40,ny=40", nullptr));
-  CHECK(ordered("grid7:nx=24,ny=24,nz=24", "nested_dissection"));
+  CHECK(ordered("grid7:nx=24,ny=24,nz=24", "cpu_nested_dissection"));
 }
 
 TEST_CASE("a column without an entry on the diagonal is ordered") {
@@ -181,8 +181,8 @@ TEST_CASE("$GSOFA_ORDER names the method; anything else ends the program with on
   const superlu::ended unknown = said("metsi");
   CHECK(unknown.status != 0);
   CHECK(unknown.text ==
-        "gsofa: get_perm_c_dist: GSOFA_ORDER is 'metsi': one of off, automatic, nested_dissection, "
-        "tournament, metis, amd, amf, gpu_nested_dissection\n");
+        "gsofa: get_perm_c_dist: GSOFA_ORDER: order: 'metsi' is none of automatic, metis, amd, amf, "
+        "colamd, natural, given, cpu_nested_dissection, gpu_nested_dissection, tournament, or off\n");
   c.row(0) = -3;
   const superlu::ended outside = said("");
   CHECK(outside.status != 0);

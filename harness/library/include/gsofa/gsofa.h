@@ -40,7 +40,7 @@ typedef enum gsofa_order {
   GSOFA_ORDER_COLAMD = 3,
   GSOFA_ORDER_NATURAL = 4,
   GSOFA_ORDER_GIVEN = 5,  ///< gsofa_options::permutation
-  GSOFA_ORDER_NESTED_DISSECTION = 6,
+  GSOFA_ORDER_CPU_NESTED_DISSECTION = 6,
   GSOFA_ORDER_TOURNAMENT = 7,
   GSOFA_ORDER_GPU_NESTED_DISSECTION = 8,
   GSOFA_ORDER_AMF = 9
@@ -140,10 +140,12 @@ typedef struct gsofa_options {
   const gsofa_range* relaxed;  ///< relaxed supernodes, instead of `relax`
   int masks;                   ///< nonzero: gsofa_result::masks
   int symmetric;               ///< a gsofa_triangle: what the pattern holds
+  int first_index;             ///< 0, or 1: messages about the pattern count from 1
+  const char* order_options;   ///< OPTION=VALUE,... of the order; NULL: defaults
 } gsofa_options;
 
-/// Defaults: automatic device and order, one thread, matching, counts alone, no callbacks, progress
-/// every 0.1 s. Writes `size` bytes.
+/// Defaults: automatic device and order, all threads, matching, counts alone, no callbacks,
+/// progress every 0.1 s. Writes `size` bytes.
 GSOFA_API void gsofa_options_init_sized(gsofa_options* options, size_t size);
 static inline void gsofa_options_init(gsofa_options* options) {
   gsofa_options_init_sized(options, sizeof(gsofa_options));
@@ -212,7 +214,7 @@ typedef struct gsofa_result {
   gsofa_device_pattern device_u;
   gsofa_supernodal_view device_supernodal;
   const char* variant;      ///< name of the algorithm that ran
-  const char* order;        ///< name of the order
+  const char* order;        ///< name of the order with its options
   const char* fallback;     ///< why the analysis fell back from a device to the host, else ""
   double order_seconds;     ///< matching and ordering
   double setup_seconds;     ///< allocation
@@ -224,6 +226,7 @@ typedef struct gsofa_result {
   int update_compared;     ///< nonzero: with a new order, and the better one taken
   int64_t rows_changed;    ///< new or different; n if none is compared
   int64_t vertices_moved;  ///< new, or moved to an ancestor
+  const char* order_note;  ///< what was done besides or instead of the order, else ""
   const char* warning;     ///< what the caller may not have meant, else ""
 } gsofa_result;
 
@@ -324,9 +327,9 @@ typedef struct gsofa_order_options {
   gsofa_log_function log;            ///< or NULL; the last line names the method
   void* user;                        ///< for the callbacks
   double progress_seconds;           ///< between two calls of `progress`
-  int replicas;  ///< coarsenings compared by GSOFA_ORDER_NESTED_DISSECTION; 0: the default
+  const char* order_options;         ///< OPTION=VALUE,... of the order; NULL: defaults
 } gsofa_order_options;
-/// Defaults: automatic device and order, one thread, no tree. Writes `size` bytes.
+/// Defaults: automatic device and order, all threads, no tree. Writes `size` bytes.
 GSOFA_API void gsofa_order_options_init_sized(gsofa_order_options* options, size_t size);
 static inline void gsofa_order_options_init(gsofa_order_options* options) {
   gsofa_order_options_init_sized(options, sizeof(gsofa_order_options));

@@ -153,14 +153,28 @@ enum class order_method {
   natural,  ///< as it is
   given,    ///< analysis_options::permutation
   /// nested dissection of A + A^T by this library; the same order on any number of host threads
-  nested_dissection,
+  cpu_nested_dissection,
   /// computes orders by minimum degree, minimum fill and nested dissections, counts their
   /// operations exactly, and keeps the best; ends when the next order costs more than it may save
   tournament,
   /// nested dissection of A + A^T by this library on a device, with a wider search than
-  /// nested_dissection; the same order on any device
+  /// cpu_nested_dissection; the same order on any device
   gpu_nested_dissection,
   amf,  ///< approximate minimum fill of A + A^T by this library
+};
+
+/// A method with its options, from an order_method or from a text NAME or
+/// NAME:OPTION=VALUE,OPTION=VALUE, as the program takes it and analysis::order has it.
+struct order_choice {
+  order_method method = order_method::automatic;
+  std::string options{};  ///< OPTION=VALUE,OPTION=VALUE; the others have their defaults
+
+  order_choice() = default;
+  order_choice(order_method m) : method(m) {}
+  /// Throws invalid_input for an unknown name.
+  GSOFA_API order_choice(const std::string& text);
+  order_choice(const char* text) : order_choice(std::string(text)) {}
+  bool operator==(const order_choice&) const = default;
 };
 
 /// Columns begin .. end - 1.
@@ -179,10 +193,10 @@ enum class stored_triangle {
 /// What a caller requests of analyze().
 struct analysis_options {
   compute_device device = compute_device::automatic;
-  /// Name of a variant of variants(), the only one to be tried. Empty: `device` selects
-  /// gpu_bitmap_panels or cpu_bitmap_panels.
+  /// NAME or NAME:OPTION=VALUE,... of a variant of variants(), the only one to be tried. Empty:
+  /// `device` selects gpu_bitmap_panels or cpu_bitmap_panels.
   std::string variant{};
-  int threads = 1;  ///< host threads of the analysis; 0: as many as the machine runs at once
+  int threads = 0;  ///< host threads of the analysis; 0: as many as the machine runs at once
   /// Most MiB of working storage, on the device if the variant runs there. If bit masks need more,
   /// the analysis searches rows instead, which takes longer. -1 or 0: 4096 on the host, 3/4 of the
   /// free memory on a device.
@@ -195,11 +209,14 @@ struct analysis_options {
   stored_triangle symmetric = stored_triangle::both;
   /// Every order except natural and given is postordered by the elimination tree of A + A^T, which
   /// changes no fill.
-  order_method order = order_method::automatic;
+  order_choice order{};
   /// For order_method::given, n entries: old index by new position, for columns, and for rows after
   /// the matching. Otherwise empty.
   std::span<const std::int32_t> permutation{};
+
+  // Results, in addition to the orders and the counts.
   bool factors = false;           ///< fill analysis::l and analysis::u
+  bool factor_columns = false;    ///< fill analysis::l_columns and analysis::u_columns
   bool supernodes = false;        ///< fill analysis::supernode_starts
   std::int32_t chunk_size = 0;    ///< supernodes never cross a multiple of it; 0: unlimited
   bool supernodal = false;        ///< fill analysis::supernodal
@@ -212,7 +229,8 @@ struct analysis_options {
   /// Relaxed supernodes, instead of `relax`: ascending ranges of the new numbering. No column of a
   /// range has a row above the range, and no row has a column before it.
   std::span<const supernode_range> relaxed{};
-  bool factor_columns = false;  ///< fill analysis::l_columns and analysis::u_columns
+  bool tree = false;   ///< fill analysis::parent, l_col_counts and flops; not with device_memory
+  bool masks = false;  ///< fill analysis::masks; not with device_memory
   /// If it is set and gpu_bitmap_panels finds L and U (analysis::variant), the requested factors
   /// and supernodes of columns stay on the device: analysis::device_l, device_u and
   /// device_supernodal are filled instead of l, u and supernodal. Receives the bytes of an array
@@ -221,6 +239,11 @@ struct analysis_options {
   /// device; an exception passes through analyze(). The arrays are complete when analyze() returns.
   /// Not with factor_columns.
   std::function<void*(std::size_t bytes)> device_memory{};
+  /// A cudaStream_t of the current device. Memory from device_memory is written after all work
+  /// enqueued on this stream by then, as memory of cudaMallocAsync() requires. Null: at once.
+  void* device_stream = nullptr;
+
+  // Messages.
   /// Called on the thread that called analyze(), before any work and then every progress_seconds,
   /// while another thread works. If it returns false, the analysis ends with an analysis_error of
   /// kind cancelled: at the next panel or row of the symbolic factorization, at the next allocation
@@ -231,11 +254,9 @@ struct analysis_options {
   /// Receives lines of text about the analysis, on the thread that called analyze(). The library
   /// itself prints nothing.
   std::function<void(const std::string&)> log{};
-  /// A cudaStream_t of the current device. Memory from device_memory is written after all work
-  /// enqueued on this stream by then, as memory of cudaMallocAsync() requires. Null: at once.
-  void* device_stream = nullptr;
-  bool tree = false;   ///< fill analysis::parent, l_col_counts and flops; not with device_memory
-  bool masks = false;  ///< fill analysis::masks; not with device_memory
+  /// 1: messages of analyze() about the pattern count rows, columns and pointers from 1. The arrays
+  /// count from 0.
+  int first_index = 0;
 };
 
 /// L + U by supernodes of columns: ranges of consecutive columns with one structure of L. Column j
@@ -321,10 +342,12 @@ struct analysis {
   csc_pattern u_columns;  ///< u by columns; order 0 unless analysis_options::factor_columns
 
   std::string variant;  ///< name of the variant that found it
-  /// metis, amd, amf, colamd, natural, given, cpu_nested_dissection, tournament or
-  /// gpu_nested_dissection; of `automatic` and `tournament` the order that they chose, with its
-  /// options
+  /// As order_choice takes it; of `automatic` and `tournament` the order that they chose, with its
+  /// options.
   std::string order;
+  /// What was done besides or instead of that method, as "perfect elimination" or "amd with
+  /// direction"; empty: nothing.
+  std::string order_note;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
   /// What the caller may not have meant: all entries off the diagonal are in one triangle, and
   /// analysis_options::symmetric is not set; else empty. Patterns that stay on a device are not
@@ -445,24 +468,20 @@ struct fill_profile {
   std::vector<std::int64_t> density;
 };
 
-/// The profile of a square pattern as it is, without matching or order, on `threads` host threads
-/// (0: all). Rows may be unsorted and hold duplicates; missing diagonal entries are added. `cells`
-/// in [0, 8192] is lowered to n. O(compressed L + U), which is less than a list of the entries.
-/// Throws as analyze() does.
-GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells, int threads = 1);
-
-/// The same with the threads, host memory budget, progress and log of `options`, whose other
-/// members are ignored. options.progress can cancel it.
+/// The profile of a square pattern as it is, without matching or order, with the threads, host
+/// memory budget, symmetric, progress and log of `options`, whose other members are ignored. Rows
+/// may be unsorted and hold duplicates; missing diagonal entries are added. `cells` in [0, 8192] is
+/// lowered to n. O(compressed L + U), which is less than a list of the entries. Throws as analyze()
+/// does.
 GSOFA_API fill_profile profile(const csr_view& a, std::int32_t cells,
-                               const analysis_options& options);
+                               const analysis_options& options = {});
+template <class View>
+fill_profile profile(const View& a, std::int32_t cells, const analysis_options& options = {});
 
 /// Elimination tree of A + A^T of a square pattern: the parent of each vertex, -1 for roots (Liu
 /// 1990). Throws as analyze() does.
 GSOFA_API std::vector<std::int32_t> elimination_tree(const csr_view& a);
 
-/// The same for the views of host memory that analyze() takes.
-template <class View>
-fill_profile profile(const View& a, std::int32_t cells, int threads = 1);
 template <class View>
 std::vector<std::int32_t> elimination_tree(const View& a);
 
@@ -522,20 +541,16 @@ inline constexpr int most_tree_levels = 24;
 
 /// What a caller requests of order().
 struct order_options {
-  order_method method = order_method::automatic;
+  order_choice order{};
   /// automatic: a CUDA device for order_method::automatic and 20,000 or more rows, else the host
   compute_device device = compute_device::automatic;
-  int threads = 1;                              ///< host threads; 0: all
+  int threads = 0;                              ///< host threads; 0: all
   std::span<const std::int32_t> permutation{};  ///< for order_method::given, as analysis_options
   /// n vertex weights, 1 or more, with a sum below 2^31; empty: all are 1. With weights, the order
-  /// is nested_dissection with separators of small weight; methods other than automatic and
-  /// nested_dissection refuse them.
+  /// is cpu_nested_dissection with separators of small weight; methods other than automatic and
+  /// cpu_nested_dissection refuse them.
   std::span<const std::int32_t> weights{};
   std::int64_t seed = -1;  ///< of the search; -1: the default of the method
-  /// Independent coarsenings that nested_dissection on the host compares for each separator, up to
-  /// 16, with two initial separators each. 0: the default of the method, four of both. Two take
-  /// three quarters of the default's time. Other methods refuse it.
-  int replicas = 0;
   /// Levels of a full binary separator tree, which has 2^tree_levels - 1 nodes: domains in its
   /// leaves, separators above. 0: no tree.
   int tree_levels = 0;
@@ -553,7 +568,8 @@ struct pattern_order {
   /// from left to right, as cuDSS and METIS_NodeNDP take and give them. A node may be empty. No
   /// entry of A + A^T joins the two subtrees of a node. Empty without a tree.
   std::vector<std::int32_t> tree_sizes;
-  std::string method;  ///< as analysis::order
+  std::string order;       ///< as analysis::order
+  std::string order_note;  ///< as analysis::order_note
   std::string
       fallback;        ///< why the host computed the order after a failure of a device; else empty
   double seconds = 0;  ///< without the check of the pattern

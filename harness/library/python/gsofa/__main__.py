@@ -79,10 +79,6 @@ def show(arguments):
     return 0
 
 
-def show_command():
-    return show(sys.argv[1:])
-
-
 def main():
     if len(sys.argv) > 1 and sys.argv[1] == "show":
         return show(sys.argv[2:])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._arguments import TRIANGLES, Device, Matrix, Order, Progress, Triangle, analysis_options, callable_or_none, one_of
+from ._arguments import Device, Matrix, Order, Progress, Triangle, analysis_options, callable_or_none
 from ._functions import has_device
 from ._pattern import is_of_cupy, narrowed, pattern_of, rows_on_device, whole_of
 from ._symbolic import OrderUpdate, Symbolic
@@ -39,8 +39,8 @@ class Analyzer:
                  threads: int = 0, match: bool = True, symmetric: Triangle = None, memory_budget_mb: int = -1) -> None:
         if not isinstance(order, str):
             raise InvalidInput("order: an analyzer adapts the order of a method, not a permutation")
-        options = analysis_options(order, device, variant, threads, match, 0, 1, memory_budget_mb, False)
-        self._symmetric = one_of(symmetric, "symmetric", TRIANGLES)
+        options = analysis_options(order, device, variant, threads, match, symmetric, 0, 1, memory_budget_mb, False)
+        self._symmetric = symmetric
         self._options = {**options, "supernodes": False}
         self._analyzer = _core.Analyzer(self._options)
         self._lock = threading.Lock()
@@ -61,9 +61,8 @@ class Analyzer:
         if not self._lock.acquire(blocking=False):
             raise InvalidInput("analyzer: an analysis has not ended yet")
         try:
-            on_device = self._symmetric is None and self._options["device"] != "cpu" and has_device()
-            there = rows_on_device(a, stream) if on_device else None
-            pattern = whole_of(pattern_of(a), self._symmetric, progress)
+            there = rows_on_device(a, stream) if self._options["device"] != "cpu" and has_device() else None
+            pattern = pattern_of(a)
             if previous is not None and rows.size != pattern[0].size - 1:
                 raise InvalidInput(f"previous: {rows.size} entries for order {pattern[0].size - 1}")
             if there is not None:
@@ -72,4 +71,4 @@ class Analyzer:
                 found = self._analyzer.update(*pattern, _core.frozen(rows), progress)
         finally:
             self._lock.release()
-        return Symbolic(pattern, found, self._options["threads"], 1, is_of_cupy(a), progress)
+        return Symbolic(whole_of(pattern, self._symmetric), found, self._options["threads"], 1, is_of_cupy(a), progress)

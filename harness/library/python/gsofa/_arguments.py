@@ -65,14 +65,17 @@ def callable_or_none(progress):
 
 def order_options(order):
     """The argument `order` as options of the library."""
+    if order == "given" if isinstance(order, str) else order is None:
+        raise InvalidInput(f"order: {order!r}; pass the permutation itself, as Symbolic.perm_c")
     if isinstance(order, str):
-        return {"order": one_of(order, "order", ORDERS)}
+        return {"order": order}
     return {"order": "given", "permutation": _core.frozen(narrowed(order, "order"))}
 
 
-def analysis_options(order, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks):
+def analysis_options(order, device, variant, threads, match, symmetric, chunk_size, relax, memory_budget_mb, masks):
     """The arguments of analyze() as options of the library."""
     return {**order_options(order), "device": one_of(device, "device", DEVICES), "variant": text_or_empty(variant, "variant"),
             "threads": whole(threads, "threads", 0), "match": bool(match), "supernodes": True,
+            "symmetric": TRIANGLES.index(one_of(symmetric, "symmetric", TRIANGLES)),
             "chunk_size": whole(chunk_size, "chunk_size", 0), "relax": whole(relax, "relax", 1),
             "memory_budget_mb": whole(memory_budget_mb, "memory_budget_mb", -1, 2**53), "masks": bool(masks)}

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._arguments import (DEVICES, KINDS, LAYOUTS, TRIANGLES, Device, Int32Array, Kind, Layout, Matrix, Order, Progress, Triangle,
+from ._arguments import (DEVICES, KINDS, LAYOUTS, Device, Int32Array, Kind, Layout, Matrix, Order, Progress, Triangle,
                          analysis_options, callable_or_none, one_of, order_options, whole)
 from ._pattern import (canonical, check_shape, csr_of, is_of_cupy, narrowed, pattern_of, pattern_of_rows, rows_of,
                        rows_on_device, whole_of)
@@ -30,8 +30,9 @@ def analyze(a: Matrix, order: Order = "automatic", *, device: Device = "automati
     nothing. A pattern in device memory is copied to the host when the analysis ends, and `a` must not change until then.
     order: of rows and columns alike: "automatic" (chosen by structure; on a GPU, for 20,000 rows or more,
     "gpu_nested_dissection"), "metis", "amd", "amf", "colamd", "natural", "cpu_nested_dissection", "gpu_nested_dissection",
-    "tournament", or a permutation: the old index of each new position.
-    device: "automatic", "cpu" or "gpu". variant: the name of the only algorithm of variants() to try. threads: 0 for all.
+    "tournament", with options as NAME:OPTION=VALUE,OPTION=VALUE, or a permutation: the old index of each new position.
+    device: "automatic", "cpu" or "gpu". variant: the only algorithm of variants() to try, NAME or
+    NAME:OPTION=VALUE,.... threads: 0 for all.
     symmetric: "lower" or "upper": `a` is this triangle, with or without a diagonal, of a symmetric matrix, which is analysed;
     None: `a` is the matrix, and a UserWarning says so where it is triangular.
     match: permute rows so that the diagonal has no zeros; else missing diagonal entries are added to the pattern.
@@ -59,15 +60,14 @@ def analyze(a: Matrix, order: Order = "automatic", *, device: Device = "automati
     >>> s.parent.tolist()
     [1, 2, 3, 4, -1]
     """
-    options = analysis_options(order, device, variant, threads, match, chunk_size, relax, memory_budget_mb, masks)
+    options = analysis_options(order, device, variant, threads, match, symmetric, chunk_size, relax, memory_budget_mb, masks)
     callable_or_none(progress)
-    one_of(symmetric, "symmetric", TRIANGLES)
-    there = rows_on_device(a, stream) if symmetric is None and options["device"] != "cpu" and has_device() else None
-    pattern = whole_of(pattern_of(a), symmetric, progress) if there is None else None
+    there = rows_on_device(a, stream) if options["device"] != "cpu" and has_device() else None
+    pattern = pattern_of(a) if there is None else None
     found = _core.analyze(*pattern, options, progress) if there is None else _core.analyze_there(there[:-1], options, progress)
-    if symmetric is None and found["warning"]:
+    if found["warning"]:
         warnings.warn(found["warning"], stacklevel=2)
-    return Symbolic(pattern or pattern_of(a), found, threads, relax, is_of_cupy(a), progress)
+    return Symbolic(whole_of(pattern or pattern_of(a), symmetric), found, threads, relax, is_of_cupy(a), progress)
 
 
 class Estimate(NamedTuple):
@@ -104,9 +104,8 @@ def estimate(a: Matrix, order: Order = "automatic", *, device: Device = "automat
     >>> e.lnz, e.unz, e.exact
     (2, 5, True)
     """
-    options = analysis_options(order, device, None, threads, match, 0, 1, -1, False)
-    one_of(symmetric, "symmetric", TRIANGLES)
-    return Estimate(**_core.estimate(*whole_of(pattern_of(a), symmetric), options, callable_or_none(progress)))
+    options = analysis_options(order, device, None, threads, match, symmetric, 0, 1, -1, False)
+    return Estimate(**_core.estimate(*pattern_of(a), options, callable_or_none(progress)))
 
 
 @functools.cache
@@ -231,26 +230,7 @@ def symbfact(a: Matrix, kind: Kind = "sym", *, progress: Progress = None) -> Sym
     # Without repeated entries, so that sums are positive: SciPy leaves out entries that are zero.
     rows = canonical(*pattern_of(a), progress)
     whole_matrix = csr_of(*rows, rows[0].size - 1)
-    lower = kind == "lo"
-    half = sp.tril(whole_matrix, format="csr") if lower else sp.triu(whole_matrix, format="csr")
-    p = whole_of(pattern_of(half), "lower" if lower else "upper", progress)
+    half = sp.tril(whole_matrix, format="csr") if kind == "lo" else sp.triu(whole_matrix, format="csr")
+    p = whole_of(pattern_of(half), kind)
     s = Symbolic(p, _core.analyze(*p, {"order": "natural", "threads": 0, "match": False}, progress), 0, progress=progress)
-    return SymbfactResult(s.u_row_counts, s.height, s.parent, postorder(s.parent), s.U)
-
-
-def postorder(parent):
-    """Children before parents, subtrees together, siblings ascending: the vertex of each position."""
-    n = parent.size
-    children = [[] for _ in range(n + 1)]
-    for v, p in enumerate(parent.tolist()):
-        children[p if p >= 0 else n].append(v)
-    out, stack = [], [(n, iter(children[n]))]
-    while stack:
-        v, rest = stack[-1]
-        child = next(rest, None)
-        if child is None:
-            stack.pop()
-            out.append(v)
-        else:
-            stack.append((child, iter(children[child])))
-    return _core.frozen(np.array(out[:-1], dtype=np.int32))
+    return SymbfactResult(s.u_row_counts, s.height, s.parent, _core.postorder(s.parent), s.U)

@@ -131,30 +131,25 @@ def check_shape(a):
 
 
 # What makes a sparse matrix of an object of another package.
-WAYS = {"numpy": "scipy.sparse.csr_array(a) makes a sparse matrix of it", "networkx": "networkx.to_scipy_sparse_array(a) makes one of it",
-        "pandas": "scipy.sparse.csr_array(a.to_numpy()) makes a sparse matrix of it",
-        "torch": "a = a.to_sparse_csr() has the pair (a.crow_indices(), a.col_indices())"}
+WAYS = {"numpy": "scipy.sparse.csr_array(a)", "networkx": "networkx.to_scipy_sparse_array(a)",
+        "pandas": "scipy.sparse.csr_array(a.to_numpy())", "torch": "a.to_sparse_csr(), as (a.crow_indices(), a.col_indices()),"}
 
 
 def named(a):
     """What a user passed instead of a matrix, and the way out."""
     if isinstance(a, (str, bytes, os.PathLike)):
         return f"{a!r}; gsofa.read({a!r}) reads the matrix in a file"
-    if a is None or isinstance(a, (int, float)):
-        return repr(a)
     module = type(a).__module__.split(".")[0]
-    return f"{type(a).__name__}" + (f" of {module}; {WAYS[module]}" if module in WAYS else "")
+    if module in WAYS:
+        return f"{type(a).__name__} of {module}; {WAYS[module]} makes one of it"
+    return repr(a) if a is None or isinstance(a, (int, float)) else type(a).__name__
 
 
-def whole_of(rows, symmetric, progress=None):
-    """The rows of a matrix of which `rows` are the "lower" or "upper" triangle and the rest is symmetric; None: `rows`."""
+def whole_of(rows, symmetric):
+    """The rows of the symmetric matrix whose triangle `rows` are, which nobody checks here; symmetric=None: `rows`."""
     if symmetric is None:
         return rows
-    half = csr_of(*canonical(*rows, progress), rows[0].size - 1)
-    rest = (sp.triu(half, 1) if symmetric == "lower" else sp.tril(half, -1)).tocoo()
-    if rest.nnz:
-        raise InvalidInput(f"symmetric: {symmetric!r}, but row {rest.row[0]} has column {rest.col[0]}, "
-                           f"{'above' if symmetric == 'lower' else 'below'} the diagonal")
+    half = csr_of(*canonical(*rows), rows[0].size - 1)
     return pattern_of(half + half.T)
 
 

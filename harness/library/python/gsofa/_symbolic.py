@@ -147,8 +147,13 @@ class AnalysisResults:
 
     @property
     def order(self) -> str:
-        """Name of the order."""
+        """NAME or NAME:OPTION=VALUE,..., as analyze() takes it; "given" of a permutation."""
         return self._found["order"]
+
+    @property
+    def order_note(self) -> str:
+        """What was done besides or instead of `order`, as "perfect elimination"; else empty."""
+        return self._found["order_note"]
 
     @property
     def fallback(self) -> str:
@@ -333,7 +338,7 @@ class Symbolic(AnalysisResults):
         >>> s.matches(2 * a), s.matches(sp.eye(2))
         (True, False)
         """
-        row_ptr, col_idx = whole_of(pattern_of(a), one_of(symmetric, "symmetric", TRIANGLES), self.progress)
+        row_ptr, col_idx = whole_of(pattern_of(a), one_of(symmetric, "symmetric", TRIANGLES))
         if row_ptr.size != self.n + 1:
             return False
         if all(map(np.array_equal, (row_ptr, col_idx), self._pattern)):

@@ -384,7 +384,7 @@ def test_a_triangle_is_the_half_of_a_symmetric_matrix(a, symmetric):
     assert s.matches(half, symmetric) and gsofa.estimate(half, symmetric=symmetric).nnz_a == expected.nnz_a
     assert gsofa.Analyzer(symmetric=symmetric).update(half).nnz == expected.nnz
     if a.nnz > a.shape[0]:
-        with pytest.raises(gsofa.InvalidInput, match=f"symmetric: '{symmetric}', but row"):
+        with pytest.raises(gsofa.InvalidInput, match=f"symmetric: {symmetric}, but row"):
             gsofa.analyze(half.T, symmetric=symmetric)
         with pytest.warns(UserWarning, match=f"symmetric = {symmetric} analyzes"):
             assert gsofa.analyze(half).warning

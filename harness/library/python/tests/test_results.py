@@ -161,8 +161,18 @@ def test_names_are_those_of_the_program():
     a = sp.csr_array(sp.random(200, 200, density=0.02, random_state=3) + sp.eye(200))
     s = gsofa.analyze(a, "cpu_nested_dissection")
     assert s.order == "cpu_nested_dissection"
-    with pytest.raises(gsofa.InvalidInput, match="none of automatic, metis"):
-        gsofa.order(a, "metiss")
+    two = "cpu_nested_dissection:replicas=1,tries=2"
+    assert gsofa.analyze(a, two, variant="cpu_bitmap_panels:memory_budget_mb=64").order == two
+    for wrong, text in (("metiss", "'metiss' is none of automatic, metis"), ("amf:x=1", "order amf: .*'x'"), (None, "perm_c"),
+                        ("given", "perm_c"), (f"{two},replicas", "is not OPTION=VALUE")):
+        with pytest.raises(gsofa.InvalidInput, match=text):
+            gsofa.order(a, wrong)
+    with pytest.raises(gsofa.InvalidInput, match="variant cpu_bitmap_panels: .*'y'"):
+        gsofa.analyze(a, variant="cpu_bitmap_panels:y=1")
+    for b in sp.eye(9), sp.csr_array(np.ones((9, 9))), a + a.T, sp.random(300, 300, density=0.006, random_state=1) + sp.eye(300):
+        s = gsofa.analyze(b)
+        assert gsofa.analyze(b, s.order).n == b.shape[0] and (s.order_note or (gsofa.analyze(b, s.order).perm_c == s.perm_c).all())
+    assert gsofa.analyze(sp.csr_array(np.ones((9, 9)))).order_note == "perfect elimination of blocks"
 
 
 @pytest.mark.parametrize("name", [name for name in gsofa.__all__ if inspect.isfunction(getattr(gsofa, name))])
