@@ -1,8 +1,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,11 @@ struct matrix_options {
 void print_stand_in_note(const provenance& origin);
 
 match_mode parse_match(const std::string& text);
+
+/// The lines of a permutation file.
+std::string lines_of(std::span<const index_t> order);
+/// --order-out of order and prepare.
+void add_order_out(CLI::App& c, std::filesystem::path& file);
 
 /// Refuses what cannot be the name of a file or folder to write: nothing, and -.
 CLI::Validator is_an_output();

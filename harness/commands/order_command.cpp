@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "common/digest.hpp"
+#include "common/file.hpp"
 #include "common/order_quality.hpp"
 #include "common/ordering.hpp"
 #include "common/random.hpp"
@@ -31,6 +32,7 @@ namespace {
 struct order_options {
   matrix_options matrix;
   std::filesystem::path out;
+  std::filesystem::path order_out;
   bool json = false;
   int repeat = 1;
   int threads = 0;
@@ -168,8 +170,8 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
 
 std::string note_of(const order_case& c) {
   std::string note = c.first.separators.empty() ? "" : "separators separate";
-  if (c.info != nullptr && c.first.method != c.spec) {
-    note += (note.empty() ? "by " : ", by ") + c.first.method;
+  if (c.info != nullptr && c.first.title() != c.spec) {
+    note += (note.empty() ? "by " : ", by ") + c.first.title();
   }
   return note;
 }
@@ -240,6 +242,13 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
                       ": is ordered already; name the matrix that it was made from");
   }
   std::vector<order_case> cases = plan_orders(o.matrix.order);
+  if (!o.order_out.empty() && (cases.size() != 1 || o.shuffle != 0)) {
+    throw input_error(fmt::format(
+        "--order-out: writes one order of the matrix as it is numbered, not {}",
+        o.shuffle != 0 ? "that of --shuffle" : fmt::format("{}; --order names it", cases.size())));
+  }
+  std::optional<atomic_file> written;
+  if (!o.order_out.empty()) written.emplace(o.order_out);
   std::optional<record_file> file;
   if (!o.out.empty()) file.emplace(o.out);
   const int threads = o.threads > 0 ? o.threads : this_machine().hardware_threads;
@@ -278,6 +287,10 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
     print_orders(cases);
     print_stand_in_note(m.origin);
   }
+  if (written && cases.front().judged.status == run_status::pass) {
+    written->write(lines_of(cases.front().first.order));
+    written->commit();
+  }
   if (failed) return exit_code::verification_failed;
   return absent ? exit_code::unavailable : exit_code::ok;
 }
@@ -315,6 +328,7 @@ void add_order_command(CLI::App& app, command_action& action) {
   c->add_option("--out", o->out, "Append a record of each order to this file, one line each")
       ->check(is_an_output())
       ->type_name("FILE.jsonl");
+  add_order_out(*c, o->order_out);
   c->add_flag("--json", o->json, "Print only the records, one line each");
   std::string methods = "Orders:\n";
   for (const order_info& i : all_orders()) {

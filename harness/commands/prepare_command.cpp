@@ -18,15 +18,20 @@
 
 namespace gsofa {
 
-namespace {
-
 std::string lines_of(std::span<const index_t> order) {
   std::string lines;
   for (const index_t v : order) lines += fmt::format("{}\n", v);
   return lines;
 }
 
-}  // namespace
+void add_order_out(CLI::App& c, std::filesystem::path& file) {
+  c.add_option(
+       "--order-out", file,
+       "Write the order to this file, which --order reads: one line for each new position, with "
+       "the old column number")
+      ->check(is_an_output())
+      ->type_name("FILE.perm");
+}
 
 void add_prepare_command(CLI::App& app, command_action& action) {
   struct options {
@@ -43,12 +48,7 @@ void add_prepare_command(CLI::App& app, command_action& action) {
       ->check(is_an_output())
       ->required()
       ->type_name("F");
-  c->add_option(
-       "--order-out", o->order_out,
-       "Write the order to this file, which --order reads: one line for each new position, with "
-       "the old column number")
-      ->check(is_an_output())
-      ->type_name("FILE.perm");
+  add_order_out(*c, o->order_out);
   c->add_option("--predicted-work", o->predicted_work,
                 "Append one JSON line with the number of edges that the search of each source is "
                 "predicted to traverse; the dynamic schedule sorts chunks by it")

@@ -207,6 +207,7 @@ def commands(rng, folder):
         ("run", [*once, variant, *records]),
         ("run", [*once, variant, "--pattern-out", folder / "pattern"]),
         ("checkpoint", [*once, "mpi_maxid_cpu", "--chunk-size", "4", "--checkpoint", folder / "chunks", *records, "--resume"]),
+        ("order", ["order", "--matrix", name, "--order", order, "--order-out", folder / "o.perm"]),
         ("prepare", ["prepare", "--matrix", name, "--order", order, "--out", folder / "p", "--order-out", folder / "p.perm"]),
         ("experiment", ["experiment", write_spec(rng, folder), *records, "--prepared", folder / "prepared", "--resume"]),
     ])

@@ -245,6 +245,13 @@ class PrepareTest(CliTest):
         self.assertEqual(again.returncode, OK, again.stderr)
         digest = done.stdout.split()[-1]
         self.assertEqual(again.stdout.split()[-1], digest)
+        alone = str(self.folder / "alone.perm")
+        words = ("order", self.small, "--order-out", alone)
+        self.assertEqual(call(*words, "--order", "amd").returncode, OK)
+        first, second = (call("info", self.small, "--order", f).stdout for f in (order, alone))
+        self.assertEqual(first.replace(order, alone), second)
+        self.assert_refused(BAD_INPUT, *words, "--order", "amd,natural", mention=["--order-out", "not 2"])
+        self.assert_refused(BAD_INPUT, *words, "--order", "amd", "--shuffle", "3", mention=["--order-out", "--shuffle"])
         self.assert_refused(BAD_INPUT, "prepare", "--matrix", self.small, "--out", binary,
                             "--order-out", str(self.folder / "none" / "small.perm"),
                             mention=["small.perm"])
