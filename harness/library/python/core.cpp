@@ -226,10 +226,10 @@ nb::dict estimate(const input<std::int64_t>& row_ptr, const input<std::int32_t>&
   nb::dict out;
   out["permutation"] = array_of(std::move(e.permutation));
   out["nnz_a"] = e.nnz_a;
-  out["lnz"] = e.nnz_l;
-  out["unz"] = e.nnz_u;
+  out["nnz_l"] = e.nnz_l;
+  out["nnz_u"] = e.nnz_u;
   out["flops"] = e.flops;
-  out["exact"] = e.symmetric;
+  out["symmetric"] = e.symmetric;
   out["result_bytes"] = e.result_bytes;
   out["working_bytes"] = e.working_bytes;
   return out;

@@ -170,7 +170,9 @@ TEST_CASE("$GSOFA_ORDER names the method; anything else ends the program with on
     });
   };
   for (const auto& [name, method] : std::array<std::array<const char*, 2>, 3>{
-           {{"amf", "(amf"}, {"nested_dissection", "(cpu_nested_dissection"}, {"", "entries"}}}) {
+           {{"amf", "(amf"},
+            {"cpu_nested_dissection", "(cpu_nested_dissection"},
+            {"", "entries"}}}) {
     const superlu::ended fine = said(name);
     CAPTURE(fine.text);
     CHECK(fine.status == 0);
@@ -180,9 +182,10 @@ TEST_CASE("$GSOFA_ORDER names the method; anything else ends the program with on
   }
   const superlu::ended unknown = said("metsi");
   CHECK(unknown.status != 0);
-  CHECK(unknown.text ==
-        "gsofa: get_perm_c_dist: GSOFA_ORDER: order: 'metsi' is none of automatic, metis, amd, amf, "
-        "colamd, natural, given, cpu_nested_dissection, gpu_nested_dissection, tournament, or off\n");
+  CHECK(
+      unknown.text ==
+      "gsofa: get_perm_c_dist: GSOFA_ORDER: order: 'metsi' is none of automatic, metis, amd, amf, "
+      "colamd, natural, given, cpu_nested_dissection, gpu_nested_dissection, tournament, or off\n");
   c.row(0) = -3;
   const superlu::ended outside = said("");
   CHECK(outside.status != 0);

@@ -345,8 +345,8 @@ struct analysis {
   /// As order_choice takes it; of `automatic` and `tournament` the order that they chose, with its
   /// options.
   std::string order;
-  /// What was done besides or instead of that method, as "perfect elimination" or "amd with
-  /// direction"; empty: nothing.
+  /// What was done besides or instead of that method, as "perfect elimination of blocks" or "amd
+  /// with direction"; empty: nothing.
   std::string order_note;
   std::string fallback;  ///< why the analysis fell back from a device to the host; else empty
   /// What the caller may not have meant: all entries off the diagonal are in one triangle, and

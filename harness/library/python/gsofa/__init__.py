@@ -2,7 +2,7 @@
 
 >>> import gsofa, scipy.sparse as sp
 >>> s = gsofa.analyze(sp.csr_array([[2, 0, 1], [1, 2, 0], [0, 1, 2]]), order="natural")
->>> s.lnz, s.unz, s.fill
+>>> s.nnz_l, s.nnz_u, s.fill
 (2, 5, 1)
 >>> s.U.toarray().astype(int)
 array([[1, 0, 1],

@@ -31,7 +31,7 @@ class Analyzer:
     'new_order'
     >>> a[0, 5] = a[5, 0] = 1.0
     >>> s = analyzer.update(a)
-    >>> s.update.rows_changed, s.lnz, s.fill
+    >>> s.update.rows_changed, s.nnz_l, s.fill
     (2, 9, 6)
     """
 
@@ -47,7 +47,7 @@ class Analyzer:
 
     def update(self, a: Matrix, previous: ArrayLike | None = None, *, stream: Any = None, progress: Progress = None) -> Symbolic:
         """analyze() of `a`, with the order of the last update() that returned, adapted to `a`. The result is that of analyze()
-        with the order perm_c.
+        with the order col_order.
 
         previous: for each row of `a`, and its column, the row that it was in the matrix of the last update(), -1 if it is new;
         None: all rows kept their numbers. Wrong rows raise InvalidInput; at the first call rows 0 to n - 1 are allowed and have

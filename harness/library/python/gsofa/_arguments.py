@@ -66,7 +66,7 @@ def callable_or_none(progress):
 def order_options(order):
     """The argument `order` as options of the library."""
     if order == "given" if isinstance(order, str) else order is None:
-        raise InvalidInput(f"order: {order!r}; pass the permutation itself, as Symbolic.perm_c")
+        raise InvalidInput(f"order: {order!r}; pass the permutation itself, as Symbolic.col_order")
     if isinstance(order, str):
         return {"order": order}
     return {"order": "given", "permutation": _core.frozen(narrowed(order, "order"))}

@@ -75,17 +75,17 @@ class Estimate(NamedTuple):
 
     permutation: Int32Array  # the order: pass it to analyze() with the same `match`
     nnz_a: int  # as Symbolic.nnz_a
-    lnz: int  # entries of L below the diagonal: those of chol(A + A^T)
-    unz: int  # entries of U with the diagonal, likewise
+    nnz_l: int  # entries of L below the diagonal: those of chol(A + A^T)
+    nnz_u: int  # entries of U with the diagonal, likewise
     flops: float  # as Symbolic.flops
-    exact: bool  # the permuted pattern is symmetric: lnz, unz and flops are exact
+    symmetric: bool  # the permuted pattern is symmetric: nnz_l, nnz_u and flops are exact
     result_bytes: int  # of the arrays that analyze() returns, without masks
     working_bytes: int  # of the host during analyze() in addition
 
     @property
     def nnz(self) -> int:
-        """Entries of L + U: lnz + unz."""
-        return self.lnz + self.unz
+        """Entries of L + U: nnz_l + nnz_u."""
+        return self.nnz_l + self.nnz_u
 
     @property
     def memory_estimate(self) -> int:
@@ -101,7 +101,7 @@ def estimate(a: Matrix, order: Order = "automatic", *, device: Device = "automat
 
     >>> import scipy.sparse as sp
     >>> e = estimate(sp.csr_array([[1, 0, 1], [0, 1, 1], [1, 1, 1]]), "natural")
-    >>> e.lnz, e.unz, e.exact
+    >>> e.nnz_l, e.nnz_u, e.symmetric
     (2, 5, True)
     """
     options = analysis_options(order, device, None, threads, match, symmetric, 0, 1, -1, False)

@@ -83,7 +83,7 @@ class AnalysisResults:
     @property
     def n(self) -> int:
         """Order of the matrix."""
-        return self.perm_c.size
+        return self.col_order.size
 
     @property
     def nnz_a(self) -> int:
@@ -91,19 +91,19 @@ class AnalysisResults:
         return self._found["nnz_a"]
 
     @property
-    def lnz(self) -> int:
+    def nnz_l(self) -> int:
         """Entries of L below the diagonal."""
         return self._found["nnz_l"]
 
     @property
-    def unz(self) -> int:
+    def nnz_u(self) -> int:
         """Entries of U with the diagonal."""
         return self._found["nnz_u"]
 
     @property
     def nnz(self) -> int:
-        """Entries of L + U: lnz + unz."""
-        return self.lnz + self.unz
+        """Entries of L + U: nnz_l + nnz_u."""
+        return self.nnz_l + self.nnz_u
 
     @property
     def fill(self) -> int:
@@ -116,12 +116,12 @@ class AnalysisResults:
         return self._found["diagonal_added"]
 
     @property
-    def perm_r(self) -> Int32Array:
+    def row_order(self) -> Int32Array:
         """n; old row of each new position."""
         return self._found["row_order"]
 
     @property
-    def perm_c(self) -> Int32Array:
+    def col_order(self) -> Int32Array:
         """n; old column of each new position."""
         return self._found["col_order"]
 
@@ -152,7 +152,7 @@ class AnalysisResults:
 
     @property
     def order_note(self) -> str:
-        """What was done besides or instead of `order`, as "perfect elimination"; else empty."""
+        """What was done besides or instead of `order`, as "perfect elimination of blocks"; else empty."""
         return self._found["order_note"]
 
     @property
@@ -178,7 +178,7 @@ class AnalysisResults:
 
 class Symbolic(AnalysisResults):
     """The patterns of L and U of a permuted matrix, P_r A P_c = L U, and what follows from them. Entry (i, j) of the permuted
-    matrix is entry (perm_r[i], perm_c[j]) of A; everything but these two is in the new numbering.
+    matrix is entry (row_order[i], col_order[j]) of A; everything but these two is in the new numbering.
 
     A Symbolic owns its data, with a copy of the pattern of A. Its arrays are read-only and cannot be made writeable: copy()
     them. It can be pickled and copied; what is computed later is then computed again.
@@ -188,7 +188,7 @@ class Symbolic(AnalysisResults):
 
     @computed_once
     def _permuted(self):
-        return _core.permuted(*self._pattern, self.perm_r, self.perm_c, self.progress)
+        return _core.permuted(*self._pattern, self.row_order, self.col_order, self.progress)
 
     def _again(self, relax=None, **wanted):
         """Another analysis of the permuted matrix, with these results."""
@@ -235,7 +235,7 @@ class Symbolic(AnalysisResults):
     @property
     def L(self) -> sp.csr_array | Any:
         """L below the diagonal, a csr_array of ones (float64, so that sums and products count without wrapping), with
-        read-only arrays: copy() is writeable. Its lnz entries of 12 bytes are made when L or U is first asked for. Of a matrix
+        read-only arrays: copy() is writeable. Its nnz_l entries of 12 bytes are made when L or U is first asked for. Of a matrix
         of CuPy a csr_matrix of CuPy on the current device, copied there each time that it is asked for."""
         return self._given(self._factors[0])
 
@@ -352,7 +352,7 @@ class Symbolic(AnalysisResults):
         are new ones at each call."""
         xsup = np.append(self.supernodes, self.n).astype(np.int32)
         return {
-            "perm_r": np.argsort(self.perm_r).astype(np.int32), "perm_c": np.argsort(self.perm_c).astype(np.int32),
+            "perm_r": np.argsort(self.row_order).astype(np.int32), "perm_c": np.argsort(self.col_order).astype(np.int32),
             "etree": np.where(self.parent < 0, self.n, self.parent).astype(np.int32), "xsup": xsup,
             "supno": np.repeat(np.arange(xsup.size - 1, dtype=np.int32), np.diff(xsup)),
             "L": self._factors[0].tocsc(), "U": self._factors[1].tocsc(),
@@ -376,7 +376,7 @@ class Symbolic(AnalysisResults):
         return pictures.profiles(self, **options)
 
     def __repr__(self) -> str:
-        return (f"<Symbolic LU of order {self.n:,}: {self.nnz_a:,} entries of A, {self.lnz:,} of L, {self.unz:,} of U; "
+        return (f"<Symbolic LU of order {self.n:,}: {self.nnz_a:,} entries of A, {self.nnz_l:,} of L, {self.nnz_u:,} of U; "
                 f"order {self.order}, {self.variant}>")
 
     def _repr_html_(self) -> str:

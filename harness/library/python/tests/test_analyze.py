@@ -30,11 +30,11 @@ def test_everything_is_that_of_dense_elimination(a, order):
         order = "amd"
     s = gsofa.analyze(sp.csr_array(a), order, match=False)
     n = len(a)
-    p = a[np.ix_(s.perm_r, s.perm_c)]
-    assert sorted(s.perm_r) == sorted(s.perm_c) == list(range(n))
+    p = a[np.ix_(s.row_order, s.col_order)]
+    assert sorted(s.row_order) == sorted(s.col_order) == list(range(n))
     low, up = oracle.factors(p)
     assert (s.L.toarray() == low).all() and (s.U.toarray() == up).all()
-    assert (s.lnz, s.unz, s.nnz) == (low.sum(), up.sum(), low.sum() + up.sum())
+    assert (s.nnz_l, s.nnz_u, s.nnz) == (low.sum(), up.sum(), low.sum() + up.sum())
     added = n - int(np.trace(a))
     assert s.diagonal_added == added and s.fill == s.nnz - a.sum() - added
     assert (s.A.toarray() == p).all()
@@ -64,7 +64,7 @@ def test_a_permutation_is_taken_as_it_is(a, random):
     order = list(range(len(a)))
     random.shuffle(order)
     s = gsofa.analyze(sp.coo_array(a), order)
-    assert s.perm_c.tolist() == s.perm_r.tolist() == order and s.order == "given"
+    assert s.col_order.tolist() == s.row_order.tolist() == order and s.order == "given"
 
 
 @pytest.mark.parametrize("kind", ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"))
@@ -80,7 +80,7 @@ def test_every_format_and_index_type_gives_the_same(kind, maker):
     pair = sp.csr_array(a)
     for integer in (np.int32, np.int64, np.uint16):
         again = gsofa.analyze((pair.indptr.astype(integer), pair.indices.astype(integer)), "amd")
-        assert (again.nnz, again.perm_c.tolist()) == (s.nnz, s.perm_c.tolist())
+        assert (again.nnz, again.col_order.tolist()) == (s.nnz, s.col_order.tolist())
 
 
 def test_rows_may_be_unsorted_with_duplicates_and_stored_zeros_count():
@@ -203,7 +203,7 @@ def test_text_forms():
 @settings(max_examples=60, deadline=None)
 def test_supernodes_of_columns_hold_the_factors(a, most):
     s = gsofa.analyze(sp.csr_array(a), "amd")
-    low, up = oracle.factors(a[np.ix_(s.perm_r, s.perm_c)])
+    low, up = oracle.factors(a[np.ix_(s.row_order, s.col_order)])
     found, n = s.supernodal(most), len(a)
     first = found.first_column.tolist()
     assert first[0] == 0 and first[-1] == n and (np.diff(first) >= 1).all()
@@ -226,7 +226,7 @@ def test_supernodes_of_columns_hold_the_factors(a, most):
 def test_an_analysis_can_be_pickled():
     s = gsofa.analyze(sp.csr_array([[1, 0, 1], [1, 1, 0], [0, 1, 1]]), "amd")
     again = pickle.loads(pickle.dumps(s))
-    assert again.nnz == s.nnz and (again.perm_c == s.perm_c).all() and (again.L != s.L).nnz == 0
+    assert again.nnz == s.nnz and (again.col_order == s.col_order).all() and (again.L != s.L).nnz == 0
 
 
 class DeviceArray:
@@ -304,7 +304,7 @@ def test_arrays_of_a_device_are_analysed(widths):
         assert has_device() and "is not in memory of device" in str(e)
         return
     expected = gsofa.analyze(a, order)
-    assert s.n == 200 and s.nnz == expected.nnz and (s.perm_c == expected.perm_c).all()
+    assert s.n == 200 and s.nnz == expected.nnz and (s.col_order == expected.col_order).all()
     assert (s.parent == expected.parent).all() and (s.L != expected.L).nnz == 0
     assert s.matches(a) and expected.matches(rows)
 
@@ -351,7 +351,7 @@ def test_arrays_in_the_memory_of_a_device(widths, order):
     s = gsofa.analyze(rows, order, device="gpu")
     expected = gsofa.analyze(a, order)
     assert s.fallback == "" and s.order == order and s.nnz == expected.nnz
-    assert (s.perm_r == expected.perm_r).all() and (s.perm_c == expected.perm_c).all()
+    assert (s.row_order == expected.row_order).all() and (s.col_order == expected.col_order).all()
     assert (s.row_counts == expected.row_counts).all() and (s.supernodes == expected.supernodes).all()
     assert (s.parent == expected.parent).all() and (s.L != expected.L).nnz == 0
     with pytest.raises(gsofa.InvalidInput):
@@ -367,8 +367,8 @@ def test_isolated_rows_in_the_memory_of_a_device():
     orders = set()
     for of in [*there, a]:
         s = gsofa.analyze(of, "gpu_nested_dissection", device="gpu")
-        orders.add((s.perm_r.tobytes(), s.perm_c.tobytes()))
-        expected = gsofa.analyze(a[s.perm_r][:, s.perm_c], "natural", device="cpu")
+        orders.add((s.row_order.tobytes(), s.col_order.tobytes()))
+        expected = gsofa.analyze(a[s.row_order][:, s.col_order], "natural", device="cpu")
         assert s.fallback == "" and s.nnz == expected.nnz and (s.row_counts == expected.row_counts).all()
         assert (s.L != expected.L).nnz == 0 and (s.U != expected.U).nnz == 0
     assert len(orders) == 1
@@ -380,7 +380,7 @@ def test_a_triangle_is_the_half_of_a_symmetric_matrix(a, symmetric):
     a = sp.csr_array(a | a.T | np.eye(len(a), dtype=bool))
     half = (sp.tril if symmetric == "lower" else sp.triu)(a)
     s, expected = gsofa.analyze(half, symmetric=symmetric), gsofa.analyze(a)
-    assert (s.nnz, s.fill, s.warning) == (expected.nnz, expected.fill, "") and (s.perm_c == expected.perm_c).all()
+    assert (s.nnz, s.fill, s.warning) == (expected.nnz, expected.fill, "") and (s.col_order == expected.col_order).all()
     assert s.matches(half, symmetric) and gsofa.estimate(half, symmetric=symmetric).nnz_a == expected.nnz_a
     assert gsofa.Analyzer(symmetric=symmetric).update(half).nnz == expected.nnz
     if a.nnz > a.shape[0]:

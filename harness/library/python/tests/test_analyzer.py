@@ -13,8 +13,8 @@ def mesh(n=20):
 
 
 def check_is_fresh(a, s, **options):
-    f = gsofa.analyze(a, s.perm_c, threads=1, **options)
-    assert (f.perm_r == s.perm_r).all() and (f.row_counts == s.row_counts).all() and f.nnz == s.nnz
+    f = gsofa.analyze(a, s.col_order, threads=1, **options)
+    assert (f.row_order == s.row_order).all() and (f.row_counts == s.row_counts).all() and f.nnz == s.nnz
     assert (f.parent == s.parent).all() and (f.supernodes == s.supernodes).all() and (f.L != s.L).nnz == 0
 
 

@@ -35,7 +35,7 @@ def test_stored_zeros_are_entries(kind):
     assert a.format == kind and a.nnz == pattern.sum()
     before = a.toarray().tobytes()
     s = gsofa.analyze(a, "natural")
-    assert s.nnz_a == a.nnz and (s.A.toarray() == pattern).all() and (s.perm_r == np.arange(6)).all()
+    assert s.nnz_a == a.nnz and (s.A.toarray() == pattern).all() and (s.row_order == np.arange(6)).all()
     assert s.matches(a) and s.matches(sp.csr_array(pattern))
     assert gsofa.symbfact(a).R.nnz == oracle.factors(np.triu(pattern) | np.triu(pattern).T)[1].sum()
     for part, product in (("col", pattern.T @ pattern), ("row", pattern @ pattern.T)):

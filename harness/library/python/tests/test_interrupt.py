@@ -87,7 +87,7 @@ def test_progress_is_called_and_what_it_raises_is_raised(name):
             with pytest.raises(Stop, match=name):
                 call()
             s.progress = None
-            assert s.L.nnz == s.lnz  # as if nothing had happened
+            assert s.L.nnz == s.nnz_l  # as if nothing had happened
 
 
 def test_progress_must_be_callable():
@@ -178,7 +178,7 @@ def test_a_thread_is_cancelled_by_its_progress_while_another_goes_on(slow):
     other = gsofa.analyze(long_matrix(300), "amd")
     cancel.set()
     t.join()
-    assert len(raised) == 1 and looks[0] >= 2 and other.L.nnz == other.lnz
+    assert len(raised) == 1 and looks[0] >= 2 and other.L.nnz == other.nnz_l
 
 
 def run(code, **how):
@@ -233,7 +233,7 @@ def test_one_thread_does_not_wait_for_what_another_computes():
         t.join(60)
         one.progress = None
     one.progress = progress
-    assert one.L.nnz == other.lnz and seen and set(seen) == {other.lnz}
+    assert one.L.nnz == other.nnz_l and seen and set(seen) == {other.nnz_l}
 
 
 def test_a_child_of_a_fork_analyses():

@@ -23,7 +23,7 @@ def matrix(n=60, seed=2):
 def results(s):
     """Everything that can be computed of an analysis, as bytes."""
     superlu, supernodal = s.to_superlu(), s.supernodal()
-    arrays = [s.perm_r, s.perm_c, s.row_counts, s.l_row_counts, s.u_row_counts, s.supernodes, s.parent, s.levels, s.l_col_counts,
+    arrays = [s.row_order, s.col_order, s.row_counts, s.l_row_counts, s.u_row_counts, s.supernodes, s.parent, s.levels, s.l_col_counts,
               s.density(7), *supernodal, *s.masks]
     for m in (s.A, s.L, s.U, s.lower(diagonal=True), superlu.pop("L"), superlu.pop("U")):
         arrays += [m.indptr, m.indices, m.data]
@@ -103,7 +103,7 @@ def test_the_matrix_that_was_analysed_is_not_kept():
     s = gsofa.analyze(a)
     del a
     gc.collect()
-    assert gone() is None and s.L.nnz == s.lnz
+    assert gone() is None and s.L.nnz == s.nnz_l
 
 
 def test_a_changed_matrix_no_longer_matches():
@@ -125,11 +125,11 @@ def test_a_permutation_that_progress_changes_is_that_of_the_call():
     a, order = matrix(), np.random.default_rng(1).permutation(60).astype(np.int32)
     expected = order.copy()
     s = gsofa.analyze(a, order, progress=lambda *_: order.fill(2**31 - 1))
-    assert (s.perm_c == expected).all()
+    assert (s.col_order == expected).all()
 
 
 def arrays_of(s):
-    yield from (s.perm_r, s.perm_c, s.row_counts, s.l_row_counts, s.u_row_counts, s.supernodes, s.parent, s.levels,
+    yield from (s.row_order, s.col_order, s.row_counts, s.l_row_counts, s.u_row_counts, s.supernodes, s.parent, s.levels,
                 s.l_col_counts, s.density(3), *s.supernodal(), *s.masks)
     for m in (s.A, s.L, s.U, s.lower(diagonal=True)):
         yield from (m.indptr, m.indices, m.data)

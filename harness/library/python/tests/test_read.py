@@ -189,7 +189,7 @@ def test_order_zero(tmp_path):
     s = gsofa.analyze(a)
     assert (s.n, s.nnz, s.fill) == (0, 0, 0)
     assert s.L.shape == s.U.shape == (0, 0)
-    assert s.parent.size == s.perm_r.size == s.height == 0
+    assert s.parent.size == s.row_order.size == s.height == 0
     assert gsofa.symbfact(a).count.size == 0 and gsofa.order(a).size == 0
     assert "<table>" in s._repr_html_()
     for draw in (s.spy, s.tree, s.profiles):
