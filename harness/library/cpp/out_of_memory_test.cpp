@@ -226,7 +226,7 @@ TEST_CASE("a second analysis by an analyzer allocates nothing as long as the mat
   const analysis first = analyze(a.view(), {.order = order_method::amd});
   for (const order_method order : {order_method::natural, order_method::given}) {
     CAPTURE(static_cast<int>(order));
-    analyzer kept({.variant = variant, .order = order});
+    analyzer kept({.variant = variant, .threads = 1, .order = order});
     if (order == order_method::given) kept.options().permutation = first.row_order;
     kept.analyze(a.view());
     fail_allocations(0, 0);
@@ -245,6 +245,7 @@ TEST_CASE("neither does one that finds factors, supernodes of columns or masks")
     CAPTURE(kind);
     // The order is a postorder: supernodes and masks are read off the panels.
     analysis_options options{.variant = variant,
+                             .threads = 1,
                              .order = order_method::given,
                              .permutation = first.row_order,
                              .factors = kind == 0,

@@ -412,8 +412,8 @@ GSOFA_API analysis analyze(const csr_view& a, const analysis_options& options = 
 template <class View>
 analysis analyze(const View& a, const analysis_options& options = {});
 
-/// Analyzes pattern after pattern and keeps its working storage. A second analysis allocates no
-/// array as long as the matrix if the order is natural, or given as a postorder
+/// Analyzes pattern after pattern and keeps its working storage. A second analysis on one thread
+/// allocates no array as long as the matrix if the order is natural, or given as a postorder
 /// (analysis::row_order of an earlier analysis is one), rows are sorted, the diagonal is explicit,
 /// and only counts are requested; with a postorder also for factors, supernodal and masks. Each
 /// object belongs to one thread at a time. A callback of an analysis must not destroy its analyzer;
