@@ -103,7 +103,7 @@ def draw(args):
                 of_all = number, *(between or (number, number)), statistics.median(numbers), min(numbers), max(numbers)
                 means.append((variant, name, len(numbers), *(f"{x:.3g}" for x in of_all)))
     axes[-1, 0].set_xlabel("entries of L+U")
-    fig.supylabel("times as fast as SuperLU_DIST's symbfact on one core", fontsize=9)
+    fig.supylabel("times as fast as SuperLU_DIST's symbfact on one core, without relaxed supernodes", fontsize=9)
     first = next(iter(found.values()))
     handles = [plt.Line2D([], [], **kinds.look(k, 5), label=f"{k} ({len(first.of_kind(k))})") for k in records.KINDS if first.of_kind(k)]
     handles += [plt.Line2D([], [], color=colour, linewidth=2.2, label=f"median of a decade, {kind}") for kind, (colour, *_) in MEDIANS.items()]

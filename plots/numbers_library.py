@@ -2,6 +2,7 @@
 
 import statistics
 
+import numbers_rivals
 import records
 
 from numbers_records import document, mean, mean_and_span, number, one_digit_up, row, span, table
@@ -243,6 +244,7 @@ def readme():
         return [number(r.only(order="own"), "all_s") / number(r.only(order=order), "all_s") for r in runs]
     cells = {"METIS": (default_solves(), host), "SuperLU_DIST": (speeds("gpu_nested_dissection"), speeds("automatic")), "cuDSS": (threads, None)}
     doors = [line.split(" | ") for line in (records.ROOT / "README.md").read_text(encoding="utf-8").splitlines() if "[page](harness" in line]
+    yield from numbers_rivals.front_page()
     for name, (gpu, cores) in cells.items():
         door = next(d for d in doors if d[0].startswith(f"| {name}"))
         yield f"{door[0]} | {door[1]} | {mean_and_span(gpu)} | {mean_and_span(cores) if cores else '-'} |"

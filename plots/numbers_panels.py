@@ -5,6 +5,7 @@ import functools
 import re
 import statistics
 
+import numbers_rivals
 import records
 from numbers_records import RECORDS, digits, document, mean, mean_and_span, number, row, span, table
 
@@ -56,6 +57,7 @@ def gpu_panels():
         real, large, *_ = [r for r in csv.DictReader(file) if r["variant"] == "gpu_bitmap_panels"]
     yield f"**Answer.** On {real['inputs']} real matrices `gpu_bitmap_panels` on one GPU (an H100, an H200) is {number(real, 'geometric mean'):.1f} times as fast as `symbfact` on one core " \
         f"({number(real, 'least'):.2f} to {real['most']})"
+    yield f"With SuperLU_DIST's default, {numbers_rivals.by_default()} times"
     for r, name in ((real, "{} real"), (large, "the {} of them with n >= 10,000")):
         yield row(name.format(r["inputs"]), "both", "`symbfact`, one core", digits(number(r, "geometric mean")), f"{digits(number(r, 'least'))} to {r['most']}")
     times = judged()[0]
@@ -78,6 +80,8 @@ def cpu_panels():
     kinds = {k: [m for m in panels if judged()[1][m][0] in of] for k, of in (("real", records.REAL), ("elements", ("finite elements",)))}
     yield "{} times as fast as `symbfact` of SuperLU_DIST on {} real matrices and {} times on {} finite-element matrices".format(
         *(x for of in kinds.values() for x in (digits(mean(one[m] / panels[m] for m in of)), len(of))))
+    yield "after a run of another pattern {} times, with SuperLU_DIST's default {}".format(
+        *(numbers_rivals.by_default("cpu_bitmap_panels", relax=k) for k in (1, numbers_rivals.DEFAULT)))
     yield "16 threads are {} and {} times as fast as SuperLU_DIST's best form".format(*(digits(mean(best[m] / threads[m] for m in of))
                                                                                         for of in kinds.values()))
     yield from ratio_rows(one, panels, "one core", "`symbfact`, one core")

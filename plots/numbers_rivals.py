@@ -50,6 +50,26 @@ def as_run_by_users():
         *(mean(ratios(now, then)) for now, then in zip((cpu, peers[0]), before)))
 
 
+def by_default(variant="gpu_bitmap_panels", large=False, relax=DEFAULT):
+    """How many times as fast as symbfact as SuperLU_DIST's users run it a variant is, on real matrices."""
+    ours = {m: median(r) for m, r in runs("panels.jsonl.gz", variant).items()}
+    return digits(mean(ratios(runs("panels.jsonl.gz", "peer_superlu_dist", relax=relax), ours, large)))
+
+
+def front_page():
+    """The sentences of README."""
+    *table, _, _ = as_run_by_users()
+    (_, _, _, run, large), (_, _, _, upload, of_upload), (_, _, _, lists, of_lists), (_, one, *_) = (r.strip("| ").split(" | ") for r in table)
+    yield f"With SuperLU_DIST's default, {run} times"
+    yield f"{run} on one H200, {upload} with allocation and upload, and {lists} with L and U on the host, too ({large}, {of_upload} and {of_lists} for 10,000 rows"
+    yield f"after a run of another pattern {one} on one core"
+
+
+@document("paper/report.md")
+def report():
+    yield f"With its default, {by_default()} times on one GPU and {by_default('cpu_bitmap_panels')} on one core"
+
+
 def unions():
     """The two forms of the set union."""
     glu, marks = (runs("one_core.jsonl.gz", v) for v in ("cpu_glu_union", "cpu_set_union"))
