@@ -36,8 +36,8 @@ def ratios(over, under, large=False, of=median):
 
 def as_run_by_users():
     """Rows: what is in the time; compared with symbfact for the fill and with symbfact as it is by default, on all and on large matrices."""
-    peers = [runs("panels.jsonl.gz", "peer_superlu_dist", relax=k) for k in (1, DEFAULT)]
-    gpu, rows, cpu = (runs(f"{file}.jsonl.gz", v) for file, v in
+    peers = [runs("panels.jsonl", "peer_superlu_dist", relax=k) for k in (1, DEFAULT)]
+    gpu, rows, cpu = (runs(f"{file}.jsonl", v) for file, v in
                       (("panels", "gpu_bitmap_panels"), ("transfers", "gpu_bitmap_panels"), ("panels", "cpu_bitmap_panels")))
     for what, ours in (("one GPU", {m: median(r) for m, r in gpu.items()}),
                        ("one GPU with allocation and upload", {m: median(r, "prepare_s") for m, r in gpu.items()}),
@@ -45,15 +45,15 @@ def as_run_by_users():
                        ("one core", {m: median(r) for m, r in cpu.items()})):
         yield row(what, *(digits(mean(ratios(p, ours, large))) for p in peers for large in (False, True)))
     yield f"`symbfact` without relaxed supernodes takes {digits(mean(ratios(peers[0], {m: median(r) for m, r in peers[1].items()})), 3)} times as long as with them"
-    before = [{m: median(r) for m, r in runs("panels_same_pattern.jsonl.gz", v).items()} for v in ("cpu_bitmap_panels", "peer_superlu_dist")]
+    before = [{m: median(r) for m, r in runs("panels_same_pattern.jsonl", v).items()} for v in ("cpu_bitmap_panels", "peer_superlu_dist")]
     yield "`cpu_bitmap_panels` takes {:.2f} times as long as after a run of the same pattern, `symbfact` {:.2f} times".format(
         *(mean(ratios(now, then)) for now, then in zip((cpu, peers[0]), before)))
 
 
 def by_default(variant="gpu_bitmap_panels", large=False, relax=DEFAULT):
     """How many times as fast as symbfact as SuperLU_DIST's users run it a variant is, on real matrices."""
-    ours = {m: median(r) for m, r in runs("panels.jsonl.gz", variant).items()}
-    return digits(mean(ratios(runs("panels.jsonl.gz", "peer_superlu_dist", relax=relax), ours, large)))
+    ours = {m: median(r) for m, r in runs("panels.jsonl", variant).items()}
+    return digits(mean(ratios(runs("panels.jsonl", "peer_superlu_dist", relax=relax), ours, large)))
 
 
 def front_page():
@@ -72,7 +72,7 @@ def report():
 
 def unions():
     """The two forms of the set union."""
-    glu, marks = (runs("one_core.jsonl.gz", v) for v in ("cpu_glu_union", "cpu_set_union"))
+    glu, marks = (runs("one_core.jsonl", v) for v in ("cpu_glu_union", "cpu_set_union"))
     ended = [m for m in glu if "timeout" in (glu[m]["status"], marks[m]["status"])]
     done = {m: median(r) for m, r in marks.items() if m not in ended}
     yield f"`cpu_glu_union` takes {mean_and_span(ratios(glu, done))} times as long as `cpu_set_union` ({len(done)} matrices; {len(ended)} passed 20 s)"
