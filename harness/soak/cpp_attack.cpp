@@ -112,6 +112,8 @@ void check_others(const cpp_case& c, const call& pattern) {
   const csr_pattern read = read_pattern(file.name());
   require(same(analyze(read.view(), c.options), c.expected), "read_pattern()");
   require(kind_of([] { read_pattern(""); }) == failure::invalid_input, "read_pattern() of no file");
+  require(kind_of([&] { read_pattern(file.name(), [] { return false; }); }) == failure::cancelled,
+          "read_pattern() that is interrupted");
 }
 
 void check_functions(const cpp_case& c, const abilities& can) {
@@ -154,7 +156,7 @@ cpp_case make_case(dice& d, const call& c) {
   out.options = {.device = compute_device::cpu,
                  .threads = 1 + d.below(2),
                  .match = false,
-                 .order = d.one_in(2) ? order_method::amd : order_method::cpu_nested_dissection,
+                 .order = d.one_in(2) ? "amd" : "cpu_nested_dissection",
                  .factors = d.one_in(2),
                  .factor_columns = d.one_in(2),
                  .supernodes = d.one_in(2),

@@ -74,7 +74,7 @@ std::string read_generator(std::string_view bytes) {
     require(a.n_rows == a.n_cols, "a generated pattern is square");
     if (chance(bytes) % 4 == 0) require(generate(spec) == a, "a generator is deterministic");
     return "";
-  } catch (const input_error& e) {
+  } catch (const error& e) {
     return checked(e);
   }
 }
