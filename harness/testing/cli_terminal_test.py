@@ -70,7 +70,7 @@ class ProgressTest(CliTest):
     def test_a_long_case_says_how_far_it_is(self):
         text, status = on_terminal(*self.LONG, columns=120, interrupt_at=b"cpu_fill2: run ")
         self.assertEqual(status, -signal.SIGINT, text)
-        self.assertRegex(text, r"\[2/2\] gen:grid5:nx=100,ny=100 cpu_fill2: run \d+ of 201, [0-9.]+ s, .* left")
+        self.assertRegex(text, r"\[2/2\] gen:grid5:nx=100,ny=100 cpu_fill2: run \d+ of 400, [0-9.]+ s, .* left")
 
     def test_an_interrupt_shows_what_is_done_and_the_command_for_the_rest(self):
         out = self.folder / "records.jsonl"
