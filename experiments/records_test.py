@@ -60,8 +60,7 @@ FIELDS = {
     "counting": bool,
     "status": TEXT,
     "reason": str,
-    "samples_s": list,
-    "prepare_s?": list, "collect_s?": list,  # absent before 29 November 2026
+    "samples_s": list, "prepare_s?": list, "collect_s?": list,  # absent before 29 November 2026
     "phases_s": dict,
     "result": {"nnz_l?": int, "nnz_u?": int, "fill?": int, "supernodes?": int,
                "digest?": {"type": str, "match": "[0-9a-f]{16}"}},

@@ -189,7 +189,7 @@ std::string triangle_warning(const pattern_view& a) {
   if (upper == lower) return {};
   const std::string name = lower ? "lower" : "upper";
   return "the pattern is " + name + " triangular; symmetric = " + name +
-         " analyzes the symmetric matrix of which it is a half";
+         " analyzes the symmetric matrix with this triangle";
 }
 
 }  // namespace gsofa::library

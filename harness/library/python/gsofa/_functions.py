@@ -97,7 +97,7 @@ def estimate(a: Matrix, order: Order = "automatic", *, device: Device = "automat
              symmetric: Triangle = None, progress: Progress = None) -> Estimate:
     """Bounds for the results and the memory of analyze() with these arguments, before anything large is allocated: matches and
     orders as analyze() does, and counts the entries of chol(A + A^T) without listing them, in O(n + nnz) memory. Nearly all of
-    its time is that of the order.
+    it takes as long as the order.
 
     >>> import scipy.sparse as sp
     >>> e = estimate(sp.csr_array([[1, 0, 1], [0, 1, 1], [1, 1, 1]]), "natural")
