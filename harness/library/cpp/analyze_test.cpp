@@ -72,8 +72,8 @@ TEST_CASE("a triangle with `symmetric` is its symmetric matrix, without it a war
     if (whole.nnz() == whole.n_rows) continue;
     CHECK(refusal([&] { analyze(view_of(below), o); }).starts_with("symmetric: upper, but row "));
     CHECK(analyze(view_of(above)).warning ==
-          "the pattern is upper triangular; symmetric = upper analyzes the symmetric matrix of "
-          "which it is a half");
+          "the pattern is upper triangular; symmetric = upper analyzes the symmetric matrix with "
+          "this triangle");
     o.symmetric = stored_triangle::lower;
     CHECK(refusal([&] { analyze(view_of(above), o); }).ends_with(", above the diagonal"));
   }
