@@ -155,7 +155,7 @@ std::optional<order_request> find_order(const std::string& spec) {
   if (info != orders.end()) {
     const std::string_view options =
         std::string_view(spec).substr(std::min(colon + 1, spec.size()));
-    return order_request{&*info, parse_options(info->options, options, "order " + name)};
+    return order_request{&*info, parse_options(info->options, options, "order " + name), spec};
   }
   if (looks_like_path(spec)) return std::nullopt;
   std::vector<std::string> names;
@@ -168,29 +168,36 @@ std::optional<order_request> find_order(const std::string& spec) {
                     known_orders() + ", or the path of a permutation file");
 }
 
+ordering compute_order(const pattern_view& a, const order_request& request,
+                       order_settings settings) {
+  const order_info& info = *request.info;
+  if (const auto why = info.unavailable()) throw unavailable_error(*why);
+  settings.options = request.options;
+  // Starting a thread takes as long as ordering some hundred rows.
+  settings.threads = useful_threads(settings.threads, a.n_rows / 1000);
+  ordering o = info.compute(a, settings);
+  const bool is_cancelled =
+      settings.stop != nullptr && settings.stop->load(std::memory_order_relaxed);
+  if (is_cancelled) throw cancelled_error();
+  if (o.method.empty()) o.method = request.spec;
+  if (o.library.empty()) o.library = info.library;
+  validate_permutation(o.order, a.n_rows, "order " + o.method);
+  return o;
+}
+
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
                        int threads, const std::atomic<bool>* stop, bool host_only,
                        std::span<const index_t> weights) {
-  const std::optional<order_request> request = find_order(spec);
-  ordering o;
-  if (!request) {
-    o = {read_permutation(spec, a.n_rows), "file", spec};
-  } else {
-    const order_info& info = *request->info;
-    if (const auto why = info.unavailable()) throw unavailable_error(*why);
-    // Starting a thread takes as long as ordering some hundred rows.
-    o = info.compute(a, {.options = request->options,
-                         .seed = seed,
-                         .threads = useful_threads(threads, a.n_rows / 1000),
-                         .host_only = host_only,
-                         .weights = weights,
-                         .stop = stop});
-    if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
-    if (o.method.empty()) o.method = spec;
-    if (o.library.empty()) o.library = info.library;
+  if (const std::optional<order_request> request = find_order(spec)) {
+    return compute_order(a, *request,
+                         {.options = request->options,
+                          .seed = seed,
+                          .threads = threads,
+                          .host_only = host_only,
+                          .weights = weights,
+                          .stop = stop});
   }
-  validate_permutation(o.order, a.n_rows, "order " + o.method);
-  return o;
+  return {read_permutation(spec, a.n_rows), "file", spec};
 }
 
 }  // namespace gsofa

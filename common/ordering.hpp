@@ -34,17 +34,26 @@ struct order_candidate {
                            ///< of the exact factorization: order_quality::flops
 };
 
+/// What a factorization costs, counted.
+struct order_cost {
+  double operations = 0;
+  offset_t entries = 0;  ///< of L and U without the diagonal
+  index_t height = 0;    ///< of the elimination tree, in vertices; 0: not counted
+};
+
 /// A fill-reducing symmetric order of a square pattern (old index by new position).
 struct ordering {
   std::vector<index_t> order;
   /// The method given to compute_order(); for `automatic`, the method that it selected, with its
   /// options, as find_order() takes it; "file" for a file.
   std::string method;
-  std::string library;          ///< name and version; the path of a file; empty: this program
-  separator_tree separators{};  ///< empty if the method finds none
+  std::string library;               ///< name and version; the path of a file; empty: this program
+  separator_tree separators{};       ///< empty if the method finds none
+  std::optional<order_cost> cost{};  ///< for A + A^T, if the method counts it
   std::map<std::string, double> phases_s{};   ///< seconds by step, if the method reports them
   std::vector<order_candidate> candidates{};  ///< orders among which the method chose
-  std::string note{};  ///< what was done besides or instead of the method; empty: nothing
+  std::string fallback{};  ///< what failed before this method was taken; empty: nothing
+  std::string note{};      ///< what was done besides or instead of the method; empty: nothing
 
   [[nodiscard]] const std::string& title() const { return note.empty() ? method : note; }
 };
@@ -62,16 +71,6 @@ struct order_settings {
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// How a method takes part in a tournament.
-struct contender {
-  std::string options{};  ///< OPTION=VALUE,OPTION=VALUE
-  /// Work for each row and each entry of A + A^T, in operations of a factorization that takes as
-  /// long.
-  std::int64_t work = 0;
-  int seeds = 1;          ///< at most this many orders, each from another seed
-  bool of_cores = false;  ///< only where reductions leave at most half of the vertices
-};
-
 /// What the registry knows about an ordering method.
 struct order_info {
   std::string name;
@@ -80,11 +79,10 @@ struct order_info {
   std::string citation;   ///< reference
   std::string library{};  ///< name and version of the library that computes it
   std::vector<option_spec> options{};
-  bool multithreaded = false;         ///< uses order_settings::threads
-  bool dissects = false;              ///< returns a separator tree
-  std::vector<contender> contends{};  ///< how it takes part in a tournament; empty: never
-  std::string same_as{};  ///< the method that finds the same order from the same options
-  std::string planted{};  ///< non-empty: deliberately wrong; names the fault to be found
+  bool multithreaded = false;  ///< uses order_settings::threads
+  bool dissects = false;       ///< returns a separator tree
+  std::string same_as{};       ///< the method that finds the same order from the same options
+  std::string planted{};       ///< non-empty: deliberately wrong; names the fault to be found
   std::function<std::optional<std::string>()> unavailable = [] {
     return std::optional<std::string>{};
   };
@@ -106,6 +104,7 @@ option_set parse_options(const std::vector<option_spec>& specs, std::string_view
 struct order_request {
   const order_info* info = nullptr;
   option_set options;
+  std::string spec;  ///< in this notation
 };
 
 /// Parses this notation; nullopt if `spec` names no method but may be the path of a permutation
@@ -120,6 +119,9 @@ std::optional<order_request> find_order(const std::string& spec);
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
                        int threads = 1, const std::atomic<bool>* stop = nullptr,
                        bool host_only = false, std::span<const index_t> weights = {});
+/// The same for a method; `settings` but its options.
+ordering compute_order(const pattern_view& a, const order_request& request,
+                       order_settings settings);
 
 /// Names of the methods that are available here, except planted ones.
 std::vector<std::string> available_orders();

@@ -91,6 +91,8 @@ class option_set {
   /// not negative; throws input_error with the type and range on any fault.
   void set(const std::vector<option_spec>& specs, const std::string& name,
            const std::string& value);
+  /// The same for a value of the option's type, which is not checked.
+  void put(const std::string& name, option_value value) { values_.at(name) = std::move(value); }
 
   [[nodiscard]] bool flag(const std::string& name) const;
   [[nodiscard]] std::int64_t integer(const std::string& name) const;

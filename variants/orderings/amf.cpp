@@ -14,11 +14,16 @@ ordering amf_order(const pattern_view& a, const order_settings& settings) {
   pattern sum;
   const pattern_view s = graph_of(a, settings.threads, sum);
   const bool fill = settings.options.choice("score") == "fill";
-  return {.order = minimum_degree(
-              {.begin = s.row_ptr, .adj = s.col_idx, .weight = settings.weights},
-              {.score = fill ? pivot_score::fill : pivot_score::degree, .stop = settings.stop}),
-          .method = {},
-          .library = {}};
+  elimination_cost cost;
+  ordering o{
+      .order = minimum_degree({.begin = s.row_ptr, .adj = s.col_idx, .weight = settings.weights},
+                              {.score = fill ? pivot_score::fill : pivot_score::degree,
+                               .stop = settings.stop,
+                               .cost = &cost}),
+      .method = {},
+      .library = {}};
+  if (cost.entries >= 0) o.cost = order_cost{cost.operations, 2 * cost.entries};
+  return o;
 }
 
 }  // namespace
@@ -33,7 +38,6 @@ GSOFA_REGISTER_ORDER({
                  .help = "what an elimination step minimizes: fill or the degree of the pivot",
                  .choices = {"fill", "degree"},
                  .tested = {"degree"}}},
-    .contends = {{.work = 1000}, {.options = "score=degree", .work = 1000}},
     .compute = amf_order,
 });
 

@@ -1,6 +1,4 @@
-// The order chosen by the structure of the graph: dissection of large, wide meshes; elsewhere the
-// better of minimum degree, minimum fill and dissection by exact counts, without dissection where
-// it takes longer than 100 factorizations.
+// The order with the least predicted time of the order and of all factorizations: choose.hpp.
 
 #include "variants/orderings/tournament.hpp"
 
@@ -9,7 +7,7 @@ namespace gsofa::orders {
 namespace {
 
 ordering automatic_order(const pattern_view& a, const order_settings& settings) {
-  return tournament(a, settings, {.factorizations = 100, .seeds = 1});
+  return tournament(a, settings, purpose_of(settings.options));
 }
 
 }  // namespace
@@ -17,8 +15,9 @@ ordering automatic_order(const pattern_view& a, const order_settings& settings) 
 GSOFA_REGISTER_ORDER({
     .name = "automatic",
     .device = "cpu",
-    .summary = "dissection of wide meshes; elsewhere the better of minimum fill and dissection",
+    .summary = "minimum degree, minimum fill or dissection: the least time in all",
     .citation = "none",
+    .options = purpose_options(),
     .multithreaded = true,
     .compute = automatic_order,
 });

@@ -38,9 +38,6 @@ GSOFA_REGISTER_ORDER({
     .options = cpu_options(),
     .multithreaded = true,
     .dissects = true,
-    .contends =
-        {{.options = "room=8,stride=2", .work = 5000, .seeds = 64},
-         {.options = "room=8,stride=2,reduce=16", .work = 5000, .seeds = 64, .of_cores = true}},
     .compute = order_on_cpu,
 });
 

@@ -206,8 +206,6 @@ GSOFA_REGISTER_ORDER({
     .citation = "George 1973; Karypis & Kumar 1998",
     .options = gpu_options(),
     .dissects = true,
-    .contends = {{.work = 5000, .seeds = 64},
-                 {.options = "reduce=16", .work = 5000, .seeds = 64, .of_cores = true}},
     .same_as = "cpu_nested_dissection",
     .unavailable = gpu::unavailable,
     .compute = order_on_gpu,

@@ -126,6 +126,7 @@ class quotient_graph {
   void merge_variables();
   bool merge_if_equal(index_t i, index_t j);
   void finish_element();
+  void add_cost();
   void add_to_queue(index_t i);
   [[nodiscard]] index_t first_bucket(index_t v) const;
   [[nodiscard]] std::vector<index_t> postorder() const;
@@ -136,6 +137,7 @@ class quotient_graph {
   pivot_score score_;
   const std::atomic<bool>* stop_;
   std::vector<index_t>* bounds_;
+  elimination_cost* cost_;
   std::span<const std::uint8_t> halo_;
 
   std::vector<index_t> lists_;
@@ -166,6 +168,7 @@ quotient_graph::quotient_graph(const weighted_rows& rows, const minimum_degree_s
       score_(settings.score),
       stop_(settings.stop),
       bounds_(settings.degree_bounds),
+      cost_(settings.cost),
       halo_(rows.halo),
       begin_(at(n_)),
       length_(at(n_)),
@@ -431,6 +434,14 @@ void quotient_graph::add_to_queue(index_t i) {
   queue_.add(i, bucket_of_fill(fill, weight));
 }
 
+// The columns of the pivots: each has the variables of L and the pivots behind it.
+void quotient_graph::add_cost() {
+  for (double c = element_weight_, end = c + pivot_weight_; c < end; ++c) {
+    cost_->entries += static_cast<offset_t>(c);
+    cost_->operations += c + 2 * c * c;
+  }
+}
+
 std::vector<index_t> quotient_graph::order() {
   while (to_eliminate_ > 0) {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw cancelled_error();
@@ -443,10 +454,12 @@ std::vector<index_t> quotient_graph::order() {
     to_eliminate_ -= pivot_weight_;
     largest_ = std::max(largest_, degree_[at(pivot_)]);
     tag_ += largest_;
+    if (cost_ != nullptr) add_cost();
     merge_variables();
     finish_element();
     ++tag_;
   }
+  if (cost_ != nullptr && !dense_.empty()) cost_->entries = -1;
   return postorder();
 }
 
@@ -490,6 +503,7 @@ std::vector<index_t> order_with_core(const hub_core& core,
   std::vector<index_t> bounds(core.vertices.size(), no_vertex);
   minimum_degree_settings own = settings;
   if (settings.degree_bounds != nullptr) own.degree_bounds = &bounds;
+  if (settings.cost != nullptr) *std::exchange(own.cost, nullptr) = {.entries = -1};
   if (!core.vertices.empty()) {
     const auto any = static_cast<offset_t>(core.adj.size());  // long rows are not in the core
     for (const index_t i : quotient_graph(core.rows(), own, any).order()) {

@@ -26,6 +26,13 @@ struct weighted_rows {
   std::span<const std::uint8_t> halo{};  ///< n; not 0: never eliminated; default: 0
 };
 
+/// What elimination costs: entries below the diagonal, and the sum of c + 2 c^2 over the entries c
+/// of each column.
+struct elimination_cost {
+  offset_t entries = 0;
+  double operations = 0;
+};
+
 struct minimum_degree_settings {
   pivot_score score = pivot_score::fill;
   /// If it becomes true, the function throws cancelled_error before the next step; null: never.
@@ -33,6 +40,9 @@ struct minimum_degree_settings {
   /// If not null, receives for each vertex the bound on the weight of its neighbours when a step
   /// selected it; -1: no step selected it, because it was merged, dense or in the halo.
   std::vector<index_t>* degree_bounds = nullptr;
+  /// If not null, receives the cost of the order; entries -1 if rows were set aside, whose entries
+  /// are not known.
+  elimination_cost* cost = nullptr;
 };
 
 /// An order of the vertices outside the halo: old number by new position. Halo vertices count in

@@ -3,6 +3,7 @@ gsofa_roles(
     amd.cpp
     amf.cpp
     automatic.cpp
+    choose.cpp
     colamd.cpp
     cpu_nested_dissection.cpp
     direction*.cpp

@@ -235,6 +235,8 @@ void gsofa_options_init_sized(gsofa_options* options, size_t size) {
   defaults.match = 1;
   defaults.progress_seconds = 0.1;
   defaults.relax = 1;
+  defaults.factorizations = 1;
+  defaults.factorization_cores = 1;
   write_sized(defaults, options, size);
 }
 
@@ -359,6 +361,8 @@ void gsofa_order_options_init_sized(gsofa_order_options* options, size_t size) {
   defaults.size = size;
   defaults.seed = -1;
   defaults.progress_seconds = 0.1;
+  defaults.factorizations = 1;
+  defaults.factorization_cores = 1;
   write_sized(defaults, options, size);
 }
 

@@ -23,6 +23,10 @@ static_assert(equal(GSOFA_ORDER_CPU_NESTED_DISSECTION, order_method::cpu_nested_
 static_assert(equal(GSOFA_ORDER_TOURNAMENT, order_method::tournament));
 static_assert(equal(GSOFA_ORDER_GPU_NESTED_DISSECTION, order_method::gpu_nested_dissection));
 static_assert(equal(GSOFA_ORDER_AMF, order_method::amf));
+static_assert(equal(GSOFA_FACTORIZATION_AUTOMATIC, factorization_kind::automatic));
+static_assert(equal(GSOFA_FACTORIZATION_LEFT_LOOKING, factorization_kind::left_looking));
+static_assert(equal(GSOFA_FACTORIZATION_SUPERNODAL, factorization_kind::supernodal));
+static_assert(equal(GSOFA_FACTORIZATION_GPU, factorization_kind::gpu));
 static_assert(equal(GSOFA_INVALID_INPUT, failure::invalid_input));
 static_assert(equal(GSOFA_UNAVAILABLE, failure::unavailable));
 static_assert(equal(GSOFA_OUT_OF_MEMORY, failure::out_of_memory));
@@ -67,6 +71,12 @@ order_choice choice_of(int method, const char* options) {
   return out;
 }
 
+template <class Options>
+order_purpose purpose_of(const Options& o) {
+  return {o.factorizations, static_cast<factorization_kind>(o.factorization_kind),
+          o.factorization_cores};
+}
+
 // The callbacks of C options as those of C++ options.
 template <class From, class To>
 void set_callbacks(const From& o, To& out) {
@@ -102,6 +112,7 @@ order_options options_of(const gsofa_order_options& o, std::int64_t n) {
   const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;
   out.device = static_cast<compute_device>(o.device);
   out.order = choice_of(o.order, o.order_options);
+  out.purpose = purpose_of(o);
   out.threads = o.threads;
   if (o.permutation != nullptr) out.permutation = {o.permutation, count};
   if (o.weights != nullptr) out.weights = {o.weights, count};
@@ -116,6 +127,7 @@ analysis_options options_of(const gsofa_options& o, std::int64_t n) {
   analysis_options out;
   out.device = static_cast<compute_device>(o.device);
   out.order = choice_of(o.order, o.order_options);
+  out.purpose = purpose_of(o);
   if (o.variant != nullptr) out.variant = o.variant;
   out.threads = o.threads;
   out.memory_budget_mb = o.memory_budget_mb;

@@ -27,8 +27,7 @@ constexpr const char* device_analysis = "gpu_full_analysis";
 // requested or automatic, and no result needs the permuted pattern on the host.
 bool device_does_all(const analysis_options& options, bool on_device, index_t rows) {
   const bool orders_there =
-      options.order == order_method::gpu_nested_dissection ||
-      (options.order == order_method::automatic && rows >= least_device_order);
+      options.order == order_method::gpu_nested_dissection || is_for_device_order(options, rows);
   const bool factorizes_there = options.variant.empty() || options.variant == "gpu_bitmap_panels";
   return on_device && rows > 0 && orders_there && factorizes_there && options.relax == 1 &&
          options.relaxed.empty() && !options.tree && !find_variant(device_analysis).unavailable();
@@ -169,8 +168,10 @@ pattern fetched(const foreign_rows& there, const variant_info& info) {
 }
 
 // Analyzes a pattern in device memory: there, or a copy of it on the host.
-void analyze_there(const foreign_rows& there, const analysis_options& options, workspace& w,
+void analyze_there(const foreign_rows& there, const analysis_options& given, workspace& w,
                    supervision& s, analysis& out) {
+  analysis_options options = given;
+  options.purpose = purpose_there(given.purpose);
   const auto since = clock::now();
   const index_t n = order_there(there);
   check_options(options, n);

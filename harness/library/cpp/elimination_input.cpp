@@ -38,8 +38,8 @@ void give_zero_free_diagonal(const checked_input& in, const analysis_options& op
 
 std::vector<index_t> computed_order(const pattern_view& a, const analysis_options& options,
                                     bool on_device, supervision& s, analysis& out) {
-  ordering o = order_for(a, options, -1, on_device, s,
-                         [&](const std::string& reason) { fall_back(reason, s, out); });
+  ordering o = order_for(a, options, on_device, s);
+  if (!o.fallback.empty()) fall_back(o.fallback, s, out);
   out.order = std::move(o.method);
   out.order_note = std::move(o.note);
   return std::move(o.order);
@@ -81,22 +81,15 @@ void apply_order(const analysis_options& options, elimination_input& e, workspac
 
 }  // namespace
 
-ordering order_for(const pattern_view& a, const analysis_options& options, std::int64_t seed,
-                   bool on_device, supervision& s,
-                   const std::function<void(const std::string&)>& failed) {
-  if (is_for_device_order(options, on_device, a.n_rows)) {
-    try {
-      return compute_order(a, device_order, seed, host_threads(options), &s.stop);
-    } catch (const input_error&) {
-      throw;
-    } catch (const cancelled_error&) {
-      throw;
-    } catch (const error& e) {
-      failed(std::string(device_order) + ": " + e.what());
-    }
-  }
-  return compute_order(a, order_name(options.order), seed, host_threads(options), &s.stop,
-                       /*host_only=*/!on_device);
+ordering order_for(const pattern_view& a, const analysis_options& options, bool on_device,
+                   supervision& s, std::int64_t seed, std::span<const index_t> weights) {
+  return compute_order(a, request_of(options),
+                       {.options = {},
+                        .seed = seed,
+                        .threads = host_threads(options),
+                        .host_only = !on_device,
+                        .weights = weights,
+                        .stop = &s.stop});
 }
 
 void fall_back(const std::string& reason, supervision& s, analysis& out) {

@@ -53,12 +53,11 @@ void permute_for_elimination(const checked_input& in, const analysis_options& op
                              bool on_device, elimination_input& e, workspace& w, supervision& s,
                              analysis& out);
 
-/// The order of the vertices of `a` by options.order, which is neither natural nor given. seed: -1:
-/// the default of the method. The device computes an automatic order of a large pattern; if it
-/// fails, order_for() calls failed(reason) and computes the order on the host.
-ordering order_for(const pattern_view& a, const analysis_options& options, std::int64_t seed,
-                   bool on_device, supervision& s,
-                   const std::function<void(const std::string&)>& failed);
+/// The order of the vertices of `a` by options.order, which is neither natural nor given.
+/// on_device: a device may compute it. seed: -1: the default of the method. weights: of the
+/// vertices, or empty.
+ordering order_for(const pattern_view& a, const analysis_options& options, bool on_device,
+                   supervision& s, std::int64_t seed = -1, std::span<const index_t> weights = {});
 
 /// Sets the orders of all rows and columns of `out` from w.order and e.row_of.
 void number_all(const elimination_input& e, const workspace& w, analysis& out);

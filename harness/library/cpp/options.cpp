@@ -8,6 +8,7 @@
 
 #include "common/preprocess.hpp"
 #include "common/supernodal.hpp"
+#include "variants/orderings/choose.hpp"
 #include "variants/orderings/metis_library.hpp"
 
 namespace gsofa {
@@ -56,7 +57,31 @@ namespace {
   throw invalid_input(option + ": " + std::to_string(value) + " is not " + range);
 }
 
+std::string_view kind_of(const analysis_options& o) {
+  switch (o.purpose.kind) {
+    case factorization_kind::left_looking:
+      return "left_looking";
+    case factorization_kind::supernodal:
+      return "supernodal";
+    case factorization_kind::gpu:
+      return "gpu";
+    case factorization_kind::automatic:
+      break;
+  }
+  return o.device == compute_device::gpu ? "gpu" : "left_looking";
+}
+
+void check_purpose(const order_purpose& p) {
+  if (p.factorizations < 1) refuse("factorizations", p.factorizations, "1 or more");
+  if (p.cores < 1) refuse("cores", p.cores, "1 or more");
+  const auto kind = static_cast<int>(p.kind);
+  if (kind < 0 || kind > static_cast<int>(factorization_kind::gpu)) {
+    refuse("kind", kind, "a factorization_kind");
+  }
+}
+
 void check_numbers(const analysis_options& o) {
+  check_purpose(o.purpose);
   if (o.threads < 0) refuse("threads", o.threads, "0 or more");
   if (o.chunk_size < 0) refuse("chunk_size", o.chunk_size, "0 or more");
   if (o.memory_budget_mb < -1) refuse("memory_budget_mb", o.memory_budget_mb, "-1 or more");
@@ -130,9 +155,18 @@ const order_info& info_of_device_order() {
   return *std::ranges::find(all_orders(), device_order, &order_info::name);
 }
 
-bool is_for_device_order(const analysis_options& options, bool on_device, index_t n) {
-  return options.order == order_method::automatic && on_device && n >= least_device_order &&
-         !info_of_device_order().unavailable();
+order_request request_of(const analysis_options& options) {
+  order_request r = *find_order(order_name(options.order));
+  if (options.order != order_method::automatic) return r;
+  r.options.put("factorizations", options.purpose.factorizations);
+  r.options.put("kind", std::string(kind_of(options)));
+  r.options.put("cores", std::int64_t{options.purpose.cores});
+  return r;
+}
+
+bool is_for_device_order(const analysis_options& options, index_t n) {
+  return options.order == order_method::automatic && kind_of(options) == "gpu" &&
+         options.purpose.factorizations == 1 && n >= orders::least_rows_of_device;
 }
 
 int host_threads(const analysis_options& options) {

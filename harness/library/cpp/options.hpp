@@ -11,9 +11,6 @@
 namespace gsofa::library {
 
 inline constexpr const char* device_order = "gpu_nested_dissection";
-/// A device orders patterns with at least this many rows faster than METIS on one core: 13,000 to
-/// 20,000 on an H200.
-inline constexpr index_t least_device_order = 20000;
 
 // There are many maximum matchings: every interface takes that of the host, if this build has it.
 #ifdef GSOFA_HAVE_BTF
@@ -29,8 +26,15 @@ void check_options(const analysis_options& o, index_t n);
 /// The order in the notation of find_order(). Throws invalid_input.
 std::string order_name(const order_choice& order);
 const order_info& info_of_device_order();
-/// Whether the order is automatic and a device computes it for n rows.
-bool is_for_device_order(const analysis_options& options, bool on_device, index_t n);
+/// The method of options.order with its options, and with options.purpose if it is automatic.
+order_request request_of(const analysis_options& options);
+/// The purpose of a pattern in device memory.
+inline order_purpose purpose_there(order_purpose p) {
+  if (p.kind == factorization_kind::automatic) p.kind = factorization_kind::gpu;
+  return p;
+}
+/// Whether the automatic order of n rows is the default one of device_order.
+bool is_for_device_order(const analysis_options& options, index_t n);
 
 int host_threads(const analysis_options& options);
 /// Whether the result needs the supernodes of columns.

@@ -27,6 +27,7 @@ analysis_options shared_options(const order_options& o) {
   a.device = o.device;
   a.threads = o.threads;
   a.order = o.order;
+  a.purpose = o.purpose;
   a.permutation = o.permutation;
   a.progress = o.progress;
   a.progress_seconds = o.progress_seconds;
@@ -50,12 +51,17 @@ void check_order_options(const order_options& o, const analysis_options& shared,
   }
 }
 
-bool may_use_device(const order_options& o) {
+// Whether a device may dissect: a process that uses one for the first time creates a CUDA context,
+// which takes as long as 16 threads take to dissect a graph with this many entries. A device finds
+// the order of the host.
+bool may_use_device(const pattern_view& a, const order_options& o) {
+  constexpr offset_t fewest_entries_of_device = 1'000'000;
   const auto reason = info_of_device_order().unavailable();
   if (reason && o.device == compute_device::gpu) {
     throw analysis_error(failure::unavailable, std::string(device_order) + ": " + *reason);
   }
-  return !reason && o.device != compute_device::cpu;
+  return !reason && (o.device == compute_device::gpu || (o.device == compute_device::automatic &&
+                                                         a.nnz() >= fewest_entries_of_device));
 }
 
 ordering find_order(const pattern_view& a, const order_options& o, const analysis_options& shared,
@@ -67,17 +73,11 @@ ordering find_order(const pattern_view& a, const order_options& o, const analysi
   if (o.order == order_method::natural || a.n_rows == 0) {
     return {.order = identity_order(a.n_rows), .method = name, .library = {}};
   }
-  if (is_host_dissection(o) || !o.weights.empty()) {
-    const std::string spec = order_name(
-        is_host_dissection(o) ? o.order : order_choice(order_method::cpu_nested_dissection));
-    return compute_order(a, spec, o.seed, host_threads(shared), &s.stop,
-                         /*host_only=*/true, o.weights);
-  }
-  const bool on_device = may_use_device(o);
-  return order_for(a, shared, o.seed, on_device, s, [&](const std::string& reason) {
-    s.say(reason);
-    out.fallback = reason;
-  });
+  const bool on_device = may_use_device(a, o) && o.weights.empty();
+  ordering found = order_for(a, shared, on_device, s, o.seed, o.weights);
+  if (!found.fallback.empty()) s.say(found.fallback);
+  out.fallback = found.fallback;
+  return found;
 }
 
 /// Sets the order and the tree of `out`.
@@ -113,9 +113,11 @@ void order_rows(const checked_input& in, const order_options& o, const analysis_
 pattern_order order_given(const given_pattern& a, const order_options& options) {
   return reporting([&] {
     const auto found = left_in_child<pattern_order>();
-    const analysis_options shared = shared_options(options);
+    analysis_options shared = shared_options(options);
+    const bool is_there = a.of == given_pattern::form::device_rows;
+    if (is_there) shared.purpose = purpose_there(shared.purpose);
     supervise(shared, [&](supervision& s) {
-      if (a.of == given_pattern::form::device_rows) {
+      if (is_there) {
         const pattern copy = copy_of_device_rows(a);
         const input_rows rows{given_pattern(csr_view{copy.n_rows, copy.row_ptr, copy.col_idx})};
         return order_rows(rows.in, options, shared, s, *found);

@@ -28,6 +28,10 @@ module gsofa
   ! gsofa_triangle
   integer(c_int), parameter :: GSOFA_BOTH_TRIANGLES = 0, GSOFA_LOWER_TRIANGLE = 1, &
     GSOFA_UPPER_TRIANGLE = 2
+  ! gsofa_factorization
+  integer(c_int), parameter :: GSOFA_FACTORIZATION_AUTOMATIC = 0, &
+    GSOFA_FACTORIZATION_LEFT_LOOKING = 1, GSOFA_FACTORIZATION_SUPERNODAL = 2, &
+    GSOFA_FACTORIZATION_GPU = 3
   ! gsofa_stage
   integer(c_int), parameter :: GSOFA_STAGE_CHECK = 0, GSOFA_STAGE_MATCH = 1, GSOFA_STAGE_ORDER = 2, &
     GSOFA_STAGE_PERMUTE = 3, GSOFA_STAGE_ANALYZE = 4, GSOFA_STAGE_OUTPUT = 5
@@ -87,6 +91,9 @@ module gsofa
     integer(c_int) :: symmetric = 0
     integer(c_int) :: first_index = 0
     type(c_ptr) :: order_options = c_null_ptr
+    integer(c_int64_t) :: factorizations = 0
+    integer(c_int) :: factorization_kind = 0
+    integer(c_int) :: factorization_cores = 0
   end type
 
   type, bind(c) :: gsofa_factor
@@ -166,6 +173,9 @@ module gsofa
     type(c_ptr) :: user = c_null_ptr
     real(c_double) :: progress_seconds = 0
     type(c_ptr) :: order_options = c_null_ptr
+    integer(c_int64_t) :: factorizations = 0
+    integer(c_int) :: factorization_kind = 0
+    integer(c_int) :: factorization_cores = 0
   end type
 
   type, bind(c) :: gsofa_fill_estimate

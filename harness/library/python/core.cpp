@@ -33,13 +33,20 @@ compute_device device_of(const std::string& name) {
                          : compute_device::automatic;
 }
 
+factorization_kind kind_of(const std::string& name) {
+  return name == "left_looking" ? factorization_kind::left_looking
+         : name == "supernodal" ? factorization_kind::supernodal
+         : name == "gpu"        ? factorization_kind::gpu
+                                : factorization_kind::automatic;
+}
+
 // Options from a dict that names the members that differ from the defaults of the library. Arrays
 // live as long as this object.
 template <class Options>
 class call_options {
  public:
   explicit call_options(const nb::dict& from) : from_(from) {
-    std::string order = "automatic", device = "automatic";
+    std::string order = "automatic", device = "automatic", purpose = "automatic";
     take("order", order);
     take("device", device);
     take("permutation", permutation_);
@@ -47,6 +54,10 @@ class call_options {
     o_.permutation = {permutation_.data(), permutation_.size()};
     take("threads", o_.threads);
     o_.order = order;
+    take("factorizations", o_.purpose.factorizations);
+    take("purpose", purpose);
+    o_.purpose.kind = kind_of(purpose);
+    take("cores", o_.purpose.cores);
     if constexpr (std::is_same_v<Options, order_options>) {
       take_order_options();
     } else {

@@ -65,6 +65,14 @@ typedef enum gsofa_triangle {
   GSOFA_UPPER_TRIANGLE = 2
 } gsofa_triangle;
 
+/// As factorization_kind of gsofa.hpp.
+typedef enum gsofa_factorization {
+  GSOFA_FACTORIZATION_AUTOMATIC = 0,
+  GSOFA_FACTORIZATION_LEFT_LOOKING = 1,
+  GSOFA_FACTORIZATION_SUPERNODAL = 2,
+  GSOFA_FACTORIZATION_GPU = 3
+} gsofa_factorization;
+
 /// Parts of an analysis, in their order.
 typedef enum gsofa_stage {
   GSOFA_STAGE_CHECK = 0,
@@ -142,6 +150,9 @@ typedef struct gsofa_options {
   int symmetric;               ///< a gsofa_triangle: what the pattern holds
   int first_index;             ///< 0, or 1: messages about the pattern count from 1
   const char* order_options;   ///< OPTION=VALUE,... of the order; NULL: defaults
+  int64_t factorizations;      ///< that GSOFA_ORDER_AUTOMATIC is for
+  int factorization_kind;      ///< a gsofa_factorization: how the program factorizes
+  int factorization_cores;     ///< of a supernodal factorization
 } gsofa_options;
 
 /// Defaults: automatic device and order, all threads, matching, counts alone, no callbacks,
@@ -328,6 +339,9 @@ typedef struct gsofa_order_options {
   void* user;                        ///< for the callbacks
   double progress_seconds;           ///< between two calls of `progress`
   const char* order_options;         ///< OPTION=VALUE,... of the order; NULL: defaults
+  int64_t factorizations;            ///< that GSOFA_ORDER_AUTOMATIC is for
+  int factorization_kind;            ///< a gsofa_factorization: how the program factorizes
+  int factorization_cores;           ///< of a supernodal factorization
 } gsofa_order_options;
 /// Defaults: automatic device and order, all threads, no tree. Writes `size` bytes.
 GSOFA_API void gsofa_order_options_init_sized(gsofa_order_options* options, size_t size);

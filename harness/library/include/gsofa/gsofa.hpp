@@ -143,9 +143,8 @@ enum class compute_device {
 /// A fill-reducing order of rows and columns alike. The libraries that compute metis and colamd
 /// take up to 2^31 - 1 entries of A + A^T.
 enum class order_method {
-  /// gpu_nested_dissection for 20,000 or more rows if the analysis runs on a device; else chosen by
-  /// structure: nested dissection of large, wide meshes, elsewhere the best of minimum degree,
-  /// minimum fill and nested dissection
+  /// the one of minimum degree, minimum fill and nested dissection that is predicted to take the
+  /// least time together with all factorizations (order_purpose)
   automatic,
   metis,    ///< nested dissection of A + A^T (METIS)
   amd,      ///< approximate minimum degree of A + A^T (SuiteSparse AMD)
@@ -175,6 +174,23 @@ struct order_choice {
   GSOFA_API order_choice(const std::string& text);
   order_choice(const char* text) : order_choice(std::string(text)) {}
   bool operator==(const order_choice&) const = default;
+};
+
+/// How a program factorizes.
+enum class factorization_kind {
+  automatic,     ///< gpu with compute_device::gpu or a pattern in device memory; else left_looking
+  left_looking,  ///< by columns, on one core: SuperLU, KLU, UMFPACK
+  supernodal,    ///< with dense blocks, on any number of cores or processes: CHOLMOD, SuperLU_DIST
+  gpu,           ///< on a GPU: cuDSS
+};
+
+/// What an order is for: order_method::automatic weighs the time of the order against that of the
+/// factorizations. The same purpose gives the same order on every machine.
+struct order_purpose {
+  std::int64_t factorizations = 1;  ///< each with one solve
+  factorization_kind kind = factorization_kind::automatic;
+  int cores = 1;  ///< of a supernodal factorization
+  bool operator==(const order_purpose&) const = default;
 };
 
 /// Columns begin .. end - 1.
@@ -210,6 +226,7 @@ struct analysis_options {
   /// Every order except natural and given is postordered by the elimination tree of A + A^T, which
   /// changes no fill.
   order_choice order{};
+  order_purpose purpose{};  ///< of order_method::automatic
   /// For order_method::given, n entries: old index by new position, for columns, and for rows after
   /// the matching. Otherwise empty.
   std::span<const std::int32_t> permutation{};
@@ -542,7 +559,9 @@ inline constexpr int most_tree_levels = 24;
 /// What a caller requests of order().
 struct order_options {
   order_choice order{};
-  /// automatic: a CUDA device for order_method::automatic and 20,000 or more rows, else the host
+  order_purpose purpose{};  ///< of order_method::automatic
+  /// automatic: a CUDA device dissects large graphs if there is one, else the host; the order is
+  /// the same
   compute_device device = compute_device::automatic;
   int threads = 0;                              ///< host threads; 0: all
   std::span<const std::int32_t> permutation{};  ///< for order_method::given, as analysis_options

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._arguments import Device, Matrix, Order, Progress, Triangle, analysis_options, callable_or_none
+from ._arguments import Device, Matrix, Order, Progress, Purpose, Triangle, analysis_options, callable_or_none
 from ._functions import has_device
 from ._pattern import is_of_cupy, narrowed, pattern_of, rows_on_device, whole_of
 from ._symbolic import OrderUpdate, Symbolic
@@ -35,11 +35,12 @@ class Analyzer:
     (2, 9, 6)
     """
 
-    def __init__(self, order: Order = "automatic", *, device: Device = "automatic", variant: str | None = None,
-                 threads: int = 0, match: bool = True, symmetric: Triangle = None, memory_budget_mb: int = -1) -> None:
+    def __init__(self, order: Order = "automatic", *, factorizations: int = 1, purpose: Purpose = "automatic", cores: int = 1,
+                 device: Device = "automatic", variant: str | None = None, threads: int = 0, match: bool = True, symmetric: Triangle = None, memory_budget_mb: int = -1) -> None:
         if not isinstance(order, str):
             raise InvalidInput("order: an analyzer adapts the order of a method, not a permutation")
-        options = analysis_options(order, device, variant, threads, match, symmetric, 0, 1, memory_budget_mb, False)
+        options = analysis_options(order, (factorizations, purpose, cores), device, variant, threads, match, symmetric, 0, 1,
+                                   memory_budget_mb, False)
         self._symmetric = symmetric
         self._options = {**options, "supernodes": False}
         self._analyzer = _core.Analyzer(self._options)

@@ -17,6 +17,7 @@ OrderName: TypeAlias = Literal["automatic", "metis", "amd", "amf", "colamd", "na
                                "gpu_nested_dissection", "tournament"]
 Order: TypeAlias = OrderName | str | ArrayLike  # NAME, NAME:OPTION=VALUE,..., or a permutation
 Device: TypeAlias = Literal["automatic", "cpu", "gpu"]
+Purpose: TypeAlias = Literal["automatic", "left_looking", "supernodal", "gpu"]
 Triangle: TypeAlias = Literal["lower", "upper"] | None
 Layout: TypeAlias = Literal["by_level", "nested"]
 Kind: TypeAlias = Literal["sym", "lo", "col", "row"]
@@ -25,7 +26,7 @@ Int32Array: TypeAlias = NDArray[np.int32]
 Int64Array: TypeAlias = NDArray[np.int64]
 UInt64Array: TypeAlias = NDArray[np.uint64]
 
-ORDERS, DEVICES, LAYOUTS, KINDS = map(get_args, (OrderName, Device, Layout, Kind))
+ORDERS, DEVICES, PURPOSES, LAYOUTS, KINDS = map(get_args, (OrderName, Device, Purpose, Layout, Kind))
 TRIANGLES = (None, "lower", "upper")
 
 
@@ -63,18 +64,20 @@ def callable_or_none(progress):
     return progress
 
 
-def order_options(order):
-    """The argument `order` as options of the library."""
+def order_options(order, factorizations=1, purpose="automatic", cores=1):
+    """The argument `order` and what it is for, as options of the library."""
     if order == "given" if isinstance(order, str) else order is None:
         raise InvalidInput(f"order: {order!r}; pass the permutation itself, as Symbolic.col_order")
+    options = {"factorizations": whole(factorizations, "factorizations", 1, 2**63 - 1),
+               "purpose": one_of(purpose, "purpose", PURPOSES), "cores": whole(cores, "cores", 1)}
     if isinstance(order, str):
-        return {"order": order}
-    return {"order": "given", "permutation": _core.frozen(narrowed(order, "order"))}
+        return {**options, "order": order}
+    return {**options, "order": "given", "permutation": _core.frozen(narrowed(order, "order"))}
 
 
-def analysis_options(order, device, variant, threads, match, symmetric, chunk_size, relax, memory_budget_mb, masks):
+def analysis_options(order, use, device, variant, threads, match, symmetric, chunk_size, relax, memory_budget_mb, masks):
     """The arguments of analyze() as options of the library."""
-    return {**order_options(order), "device": one_of(device, "device", DEVICES), "variant": text_or_empty(variant, "variant"),
+    return {**order_options(order, *use), "device": one_of(device, "device", DEVICES), "variant": text_or_empty(variant, "variant"),
             "threads": whole(threads, "threads", 0), "match": bool(match), "supernodes": True,
             "symmetric": TRIANGLES.index(one_of(symmetric, "symmetric", TRIANGLES)),
             "chunk_size": whole(chunk_size, "chunk_size", 0), "relax": whole(relax, "relax", 1),

@@ -10,16 +10,16 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._arguments import (DEVICES, KINDS, LAYOUTS, Device, Int32Array, Kind, Layout, Matrix, Order, Progress, Triangle,
-                         analysis_options, callable_or_none, one_of, order_options, whole)
+from ._arguments import (DEVICES, KINDS, LAYOUTS, Device, Int32Array, Kind, Layout, Matrix, Order, Progress, Purpose,
+                         Triangle, analysis_options, callable_or_none, one_of, order_options, whole)
 from ._pattern import (canonical, check_shape, csr_of, is_of_cupy, narrowed, pattern_of, pattern_of_rows, rows_of,
                        rows_on_device, whole_of)
 from ._symbolic import Symbolic
 from .errors import InvalidInput
 
 
-def analyze(a: Matrix, order: Order = "automatic", *, device: Device = "automatic", variant: str | None = None,
-            threads: int = 0, match: bool = True, symmetric: Triangle = None, chunk_size: int = 0, relax: int = 1,
+def analyze(a: Matrix, order: Order = "automatic", *, factorizations: int = 1, purpose: Purpose = "automatic", cores: int = 1,
+            device: Device = "automatic", variant: str | None = None, threads: int = 0, match: bool = True, symmetric: Triangle = None, chunk_size: int = 0, relax: int = 1,
             memory_budget_mb: int = -1, masks: bool = False, stream: Any = None, progress: Progress = None) -> Symbolic:
     """Symbolic LU factorization, without pivoting and without numerical cancellation, of a square sparse matrix.
 
@@ -28,9 +28,11 @@ def analyze(a: Matrix, order: Order = "automatic", *, device: Device = "automati
     device (__cuda_array_interface__) are analysed there with the order "gpu_nested_dissection" and `match`.
     The result owns a copy of the pattern on the host, 4 bytes for each entry and 8 for each row: later changes of `a` change
     nothing. A pattern in device memory is copied to the host when the analysis ends, and `a` must not change until then.
-    order: of rows and columns alike: "automatic" (chosen by structure; on a GPU, for 20,000 rows or more,
-    "gpu_nested_dissection"), "metis", "amd", "amf", "colamd", "natural", "cpu_nested_dissection", "gpu_nested_dissection",
+    order: of rows and columns alike: "automatic" (the least predicted time of the order and of what it is for), "metis", "amd", "amf", "colamd", "natural", "cpu_nested_dissection", "gpu_nested_dissection",
     "tournament", with options as NAME:OPTION=VALUE,OPTION=VALUE, or a permutation: the old index of each new position.
+    factorizations: how many of them, each with one solve, the order is for. purpose: how they are done: "left_looking" on one
+    core (SuperLU, KLU, UMFPACK), "supernodal" on `cores` cores or processes (CHOLMOD, SuperLU_DIST), "gpu" (cuDSS), or
+    "automatic": "gpu" with device="gpu", else "left_looking". They decide the order "automatic", on every machine alike.
     device: "automatic", "cpu" or "gpu". variant: the only algorithm of variants() to try, NAME or
     NAME:OPTION=VALUE,.... threads: 0 for all.
     symmetric: "lower" or "upper": `a` is this triangle, with or without a diagonal, of a symmetric matrix, which is analysed;
@@ -60,7 +62,8 @@ def analyze(a: Matrix, order: Order = "automatic", *, device: Device = "automati
     >>> s.parent.tolist()
     [1, 2, 3, 4, -1]
     """
-    options = analysis_options(order, device, variant, threads, match, symmetric, chunk_size, relax, memory_budget_mb, masks)
+    options = analysis_options(order, (factorizations, purpose, cores), device, variant, threads, match, symmetric, chunk_size,
+                               relax, memory_budget_mb, masks)
     callable_or_none(progress)
     there = rows_on_device(a, stream) if options["device"] != "cpu" and has_device() else None
     pattern = pattern_of(a) if there is None else None
@@ -93,8 +96,9 @@ class Estimate(NamedTuple):
         return 12 * self.nnz + 16 * (self.permutation.size + 1)
 
 
-def estimate(a: Matrix, order: Order = "automatic", *, device: Device = "automatic", threads: int = 0, match: bool = True,
-             symmetric: Triangle = None, progress: Progress = None) -> Estimate:
+def estimate(a: Matrix, order: Order = "automatic", *, factorizations: int = 1, purpose: Purpose = "automatic", cores: int = 1,
+             device: Device = "automatic", threads: int = 0, match: bool = True, symmetric: Triangle = None,
+             progress: Progress = None) -> Estimate:
     """Bounds for the results and the memory of analyze() with these arguments, before anything large is allocated: matches and
     orders as analyze() does, and counts the entries of chol(A + A^T) without listing them, in O(n + nnz) memory. Nearly all of
     it takes as long as the order.
@@ -104,7 +108,7 @@ def estimate(a: Matrix, order: Order = "automatic", *, device: Device = "automat
     >>> e.nnz_l, e.nnz_u, e.symmetric
     (2, 5, True)
     """
-    options = analysis_options(order, device, None, threads, match, symmetric, 0, 1, -1, False)
+    options = analysis_options(order, (factorizations, purpose, cores), device, None, threads, match, symmetric, 0, 1, -1, False)
     return Estimate(**_core.estimate(*pattern_of(a), options, callable_or_none(progress)))
 
 
@@ -114,14 +118,15 @@ def has_device():
     return any(v.name == "gpu_bitmap_panels" and not v.unavailable for v in variants())
 
 
-def order(a: Matrix, order: Order = "automatic", *, device: Device = "automatic", threads: int = 0,
-          weights: ArrayLike | None = None, seed: int = -1, stream: Any = None, progress: Progress = None) -> Int32Array:
+def order(a: Matrix, order: Order = "automatic", *, factorizations: int = 1, purpose: Purpose = "automatic", cores: int = 1,
+          device: Device = "automatic", threads: int = 0, weights: ArrayLike | None = None, seed: int = -1, stream: Any = None,
+          progress: Progress = None) -> Int32Array:
     """A fill-reducing order of A + A^T alone, without a symbolic factorization: the old index of each new position. No rows
     are matched, and the diagonal does not count. The fill is that of analyze() with the same order; the permutation is not
     postordered.
 
-    a, order, device, threads, stream, progress: as of analyze(). A GPU computes "automatic" from 20,000 rows on and
-    "gpu_nested_dissection"; a matrix in device memory is copied to the host.
+    a, order, factorizations, purpose, cores, device, threads, stream, progress: as of analyze(). device="automatic": a GPU
+    dissects graphs of 1,000,000 entries or more, which changes no order. A matrix in device memory is copied to the host.
     weights: of each vertex, 1 or more: nested dissection on the host with separators of small weight, with the orders
     "automatic" and "cpu_nested_dissection" only. seed: of the search; -1: the default of the order.
 
@@ -129,7 +134,7 @@ def order(a: Matrix, order: Order = "automatic", *, device: Device = "automatic"
     >>> sorted(order(sp.eye(3), "amd").tolist())
     [0, 1, 2]
     """
-    return ordered(a, order, device, threads, weights, seed, stream, progress)[0]
+    return ordered(a, order, (factorizations, purpose, cores), device, threads, weights, seed, stream, progress)[0]
 
 
 class SeparatorTree(NamedTuple):
@@ -141,9 +146,10 @@ class SeparatorTree(NamedTuple):
     order: str  # its name
 
 
-def separator_tree(a: Matrix, levels: int, order: Order = "automatic", *, layout: Layout = "by_level",
-                   device: Device = "automatic", threads: int = 0, weights: ArrayLike | None = None, seed: int = -1,
-                   stream: Any = None, progress: Progress = None) -> SeparatorTree:
+def separator_tree(a: Matrix, levels: int, order: Order = "automatic", *, factorizations: int = 1,
+                   purpose: Purpose = "automatic", cores: int = 1, layout: Layout = "by_level", device: Device = "automatic",
+                   threads: int = 0, weights: ArrayLike | None = None, seed: int = -1, stream: Any = None,
+                   progress: Progress = None) -> SeparatorTree:
     """An order with its separator tree of 2^levels - 1 nodes, as cuDSS and METIS_NodeNDP have it; nodes may be empty.
     layout: the position of the nodes in the permutation: "by_level" (the deepest level from left to right, the level above,
     ..., the root; cuDSS) or "nested" (left subtree, right subtree, separator; METIS). Other arguments as of order().
@@ -154,14 +160,14 @@ def separator_tree(a: Matrix, levels: int, order: Order = "automatic", *, layout
     >>> tree.sizes.size, int(tree.sizes.sum())
     (3, 7)
     """
-    return SeparatorTree(*ordered(a, order, device, threads, weights, seed, stream, progress,
+    return SeparatorTree(*ordered(a, order, (factorizations, purpose, cores), device, threads, weights, seed, stream, progress,
                                   tree_levels=whole(levels, "levels", 1, 24),
                                   nested=one_of(layout, "layout", LAYOUTS) == "nested"))
 
 
-def ordered(a, order, device, threads, weights, seed, stream, progress, **tree):
+def ordered(a, order, use, device, threads, weights, seed, stream, progress, **tree):
     """(permutation, sizes of the nodes of its tree, name) of an order."""
-    options = {**order_options(order), "device": one_of(device, "device", DEVICES), "threads": whole(threads, "threads", 0),
+    options = {**order_options(order, *use), "device": one_of(device, "device", DEVICES), "threads": whole(threads, "threads", 0),
                "seed": whole(seed, "seed", -1, 2**63 - 1), **tree}
     if weights is not None:
         options["weights"] = _core.frozen(narrowed(weights, "weights"))

@@ -40,8 +40,8 @@ def _set(cudss, config, parameter, number):
     cudss.config_set(config, parameter, value.ctypes.data, value.nbytes)
 
 
-def set_order(solver: Any, a: Any, order: Any = "automatic", *, levels: int = 0, device: Device = "automatic", threads: int = 0,
-              stream: Any = None):
+def set_order(solver: Any, a: Any, order: Any = "automatic", *, factorizations: int = 1, levels: int = 0,
+              device: Device = "automatic", threads: int = 0, stream: Any = None):
     """Orders the matrix `a` of a solver and gives cuDSS the order with its separator tree, before plan(): cuDSS then skips its
     own reordering. Returns the SeparatorTree, of which cuDSS has copies.
 
@@ -49,7 +49,7 @@ def set_order(solver: Any, a: Any, order: Any = "automatic", *, levels: int = 0,
         nvmath.bindings.cudss. The device of the solver must be the current one.
     a: the matrix of the solver; one triangle of a symmetric matrix or all of it.
     levels: of the tree; 0: those of the solver's plan_config.nd_min_levels (ConfigParam.ND_NLEVELS, 10 by default).
-    order, device, threads, stream: as of separator_tree().
+    order, factorizations, device, threads, stream: as of separator_tree().
 
     The solver keeps the order for reset_operands() with the same pattern. Its matching must be off (MatchingAlg.NONE): the order
     and the tree are those of `a` itself. Raises InvalidInput where it is on and for batches, Unavailable without nvmath-python
@@ -67,7 +67,8 @@ def set_order(solver: Any, a: Any, order: Any = "automatic", *, levels: int = 0,
         raise InvalidInput("solver: the order and the tree are those of the matrix itself; set "
                            "plan_config.matching_algorithm = MatchingAlg.NONE")
     levels = levels or _get(cudss, config, parameters.ND_NLEVELS)
-    tree = separator_tree(a, levels, order, device=device, threads=threads, stream=stream)
+    tree = separator_tree(a, levels, order, factorizations=factorizations, purpose="gpu", device=device, threads=threads,
+                          stream=stream)
     _set(cudss, config, parameters.ND_NLEVELS, levels)
     _set(cudss, config, parameters.REORDERING_ALG, cudss.ReorderingAlg.DEFAULT)
     for parameter, value in ((cudss.DataParam.USER_PERM, tree.permutation), (cudss.DataParam.USER_ND_PARTITION_TREE, tree.sizes)):

@@ -1,0 +1,226 @@
+// The constants of the choice, and the shape of a graph.
+
+#include "variants/orderings/choose.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "variants/orderings/dissection/host/reduce.hpp"
+
+namespace gsofa::orders {
+
+namespace {
+
+// Seconds of one core of an AMD EPYC (experiments/regret). They decide only which orders are
+// computed, and which of two counted orders is better.
+
+// In order of time. Minimum degree rarely wins against minimum fill, and takes little less time. A
+// dissection with other options has 0.05 to 0.1 fewer operations for twice the time; reductions to
+// degree 16 win where a small core is left.
+constexpr std::array<contender, 5> table{{
+    {"amf", "", 500e-9, 6e-9, 0, false},
+    {"amf", "score=degree", 400e-9, 4e-9, 0.05, false},
+    {"cpu_nested_dissection", "replicas=1,tries=2", 4e-6, 12e-9, 0.05, true, true},
+    {"cpu_nested_dissection", "room=8,stride=2", 7.5e-6, 20e-9, 0.05, true},
+    {"cpu_nested_dissection", "room=8,stride=2,reduce=16", 7.5e-6, 20e-9, 0.05, true, false, true},
+}};
+
+// What a factorization takes, in seconds: for an operation, an entry of L and U, and a level of the
+// elimination tree; the last two rows with the power of the cores by which it shrinks.
+struct rates {
+  double operation, entry, level;
+  double power;
+};
+constexpr rates rates_of(factorization_kind kind) {
+  switch (kind) {
+    case factorization_kind::left_looking:
+      return {0.27e-9, 45e-9, 0, 0};
+    case factorization_kind::supernodal:
+      return {0.014e-9, 48e-9, 0, 0.7};
+    case factorization_kind::gpu:
+      return {1e-12, 0.1e-9, 2.6e-6, 0};
+    case factorization_kind::operations:
+      return {0.2e-9, 0, 0, 0};
+  }
+  return {};
+}
+
+// A dissection on k cores takes k^0.7 times less.
+constexpr double power_of_dissection = 0.7;
+// A device dissects as fast as this many cores.
+constexpr double cores_of_device = 60;
+
+// Of a dissection after minimum fill, where it wins: 0.2 to 0.6.
+constexpr double gain_of_method = 0.4;
+// Of a dissection where minimum degree is usually better: few vertices on a level of a search.
+constexpr double gain_on_thin_graph = 0.05;
+constexpr double most_width_of_thin_graph = 16;
+// Standard deviation of the operations of dissections with different seeds.
+constexpr double spread_of_seeds = 0.025;
+// By how many standard deviations the expected minimum of k normal numbers is below that of k - 1,
+// for k = 2 to 8.
+constexpr std::array<double, 7> gain_of_seed = {0.564, 0.282, 0.183, 0.134, 0.104, 0.085, 0.071};
+
+// A mesh is dissected without a rival; with lower limits minimum fill won on a channel
+// (experiments/orderings/LOG.md, "Tournament"), and a long band was taken for a mesh
+// (experiments/cliffs/LOG.md).
+constexpr double least_left_of_mesh = 0.95;    // share that the reductions leave
+constexpr double most_neighbours_in_mesh = 6;  // of a vertex, as multiple of the mean
+constexpr double least_width_of_mesh = 128;    // vertices on a level of a search
+constexpr double most_squares_of_mesh = 6;     // vertices, as multiple of the squared width
+
+// Visits vertices level by level, from `first` on, until a level ends with enough of them.
+struct search_result {
+  index_t last = 0;    // vertex
+  index_t levels = 0;  // complete
+  offset_t vertices = 0;
+};
+search_result search(const pattern_view& g, index_t first, std::vector<std::uint8_t>& seen,
+                     std::vector<index_t>& queue) {
+  constexpr std::size_t enough = 200000;
+  queue.assign(1, first);
+  seen[at(first)] = 1;
+  search_result r;
+  for (std::size_t k = 0, end = 1; k < end; end = queue.size(), ++r.levels) {
+    if (end > enough) break;
+    for (; k < end; ++k) {
+      for (const index_t u : g.row(queue[k])) {
+        if (seen[at(u)] != 0) continue;
+        seen[at(u)] = 1;
+        queue.push_back(u);
+      }
+    }
+  }
+  r.last = queue.back();
+  r.vertices = static_cast<offset_t>(queue.size());
+  return r;
+}
+
+// Vertices by level of breadth-first searches, enough of them: of two searches in a component, the
+// second from the end of the first, the one with more levels counts. If both end early, the second
+// begins inside the component, where its levels grow in all directions.
+struct extent {
+  double width = 0;
+  double vertices = 0;  ///< visited
+};
+extent extent_of(const pattern_view& g) {
+  constexpr offset_t enough = 50000;
+  std::vector<std::uint8_t> seen(at(g.n_rows), 0);
+  std::vector<index_t> queue;
+  offset_t levels = 0;
+  offset_t vertices = 0;
+  for (index_t v = 0; v < g.n_rows && vertices < enough; ++v) {
+    if (seen[at(v)] != 0 || g.row(v).empty()) continue;
+    const search_result first = search(g, v, seen, queue);
+    for (const index_t u : queue) seen[at(u)] = 0;
+    const search_result second = search(g, first.last, seen, queue);
+    const search_result& longer = first.levels > second.levels ? first : second;
+    levels += longer.levels;
+    vertices += longer.vertices;
+  }
+  const auto visited = static_cast<double>(vertices);
+  return {levels == 0 ? 0 : visited / static_cast<double>(levels), visited};
+}
+
+}  // namespace
+
+std::span<const contender> contenders() { return table; }
+
+std::vector<option_spec> purpose_options() {
+  const purpose defaults;
+  return {{.name = "factorizations",
+           .default_value = defaults.factorizations,
+           .help = "numeric factorizations that will use the order, each with one solve",
+           .minimum = 1,
+           .maximum = 1'000'000'000},
+          {.name = "kind",
+           .default_value = std::string("left_looking"),
+           .help = "how the program factorizes",
+           .choices = {"left_looking", "supernodal", "gpu"},
+           .tested = {"supernodal", "gpu"}},
+          {.name = "cores",
+           .default_value = std::int64_t{defaults.cores},
+           .help = "cores that order and factorize",
+           .minimum = 1,
+           .maximum = 100'000}};
+}
+
+purpose purpose_of(const option_set& options) {
+  const std::string& kind = options.choice("kind");
+  return {.factorizations = options.integer("factorizations"),
+          .kind = kind == "gpu"          ? factorization_kind::gpu
+                  : kind == "supernodal" ? factorization_kind::supernodal
+                                         : factorization_kind::left_looking,
+          .cores = static_cast<int>(options.integer("cores"))};
+}
+
+double seconds_of_order(const contender& c, double rows, offset_t entries, const purpose& use) {
+  double speed = 1;
+  if (c.dissects) {
+    speed = use.kind == factorization_kind::gpu ? cores_of_device
+                                                : std::pow(use.cores, power_of_dissection);
+  }
+  return (c.row * rows + c.entry * static_cast<double>(entries)) / speed;
+}
+
+bool counts_height(const purpose& use) { return rates_of(use.kind).level > 0; }
+
+double seconds_of_use(const order_cost& cost, const purpose& use) {
+  const rates r = rates_of(use.kind);
+  const double once =
+      (r.operation * cost.operations + r.entry * static_cast<double>(cost.entries)) /
+          std::pow(use.cores, r.power) +
+      r.level * cost.height;
+  return once * static_cast<double>(use.factorizations);
+}
+
+double expected_gain(const contender& c, const best_so_far& best, bool is_thin,
+                     const purpose& use) {
+  double gain = c.gain;
+  if (best.orders > 0) {
+    gain = spread_of_seeds * gain_of_seed[std::min(at(best.orders), gain_of_seed.size()) - 1];
+  } else if (!best.same_method) {
+    gain = is_thin ? gain_on_thin_graph : gain_of_method;
+  }
+  // An order with fewer operations has fewer entries and a lower tree.
+  order_cost cost = best.cost;
+  cost.operations *= 1 - gain;
+  cost.entries = static_cast<offset_t>(std::sqrt(1 - gain) * static_cast<double>(cost.entries));
+  cost.height = static_cast<index_t>(std::sqrt(1 - gain) * cost.height);
+  return seconds_of_use(best.cost, use) - seconds_of_use(cost, use);
+}
+
+double seconds_of_shape(offset_t rows_and_entries) {
+  return 200e-9 * static_cast<double>(rows_and_entries);
+}
+
+graph_shape shape_of(const pattern_view& s, int threads) {
+  const reduction r = reduce(s, 8, threads);
+  const pattern_view g = r.graph(s);
+  graph_shape shape;
+  index_t vertices = 0;
+  index_t most = 0;
+  for (index_t v = 0; v < g.n_rows; ++v) {
+    const auto degree = static_cast<index_t>(g.row(v).size());
+    vertices += degree > 0 ? 1 : 0;
+    most = std::max(most, degree);
+  }
+  shape.entries = static_cast<offset_t>(g.nnz());
+  if (vertices == 0) return shape;
+  shape.left = static_cast<double>(vertices) / static_cast<double>(s.n_rows);
+  shape.most_neighbours = static_cast<double>(most) * vertices / static_cast<double>(shape.entries);
+  const extent e = extent_of(g);
+  shape.width = e.width;
+  shape.is_thin = e.width < most_width_of_thin_graph;
+  // A square of m x m points has 2 m levels of m / 2 points. Longer graphs may be strips, which
+  // minimum degree orders better than dissection.
+  const bool is_wide =
+      e.width >= least_width_of_mesh && e.vertices <= most_squares_of_mesh * e.width * e.width;
+  shape.is_mesh = s.n_rows >= least_rows_of_mesh && shape.left > least_left_of_mesh &&
+                  shape.most_neighbours < most_neighbours_in_mesh && is_wide;
+  return shape;
+}
+
+}  // namespace gsofa::orders

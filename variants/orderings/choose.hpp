@@ -1,0 +1,88 @@
+// The one place that chooses an order: by the time that the user waits for the order and all
+// factorizations, predicted from counted properties. It never asks the machine, so that the same
+// arguments give the same order everywhere.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "common/ordering.hpp"
+
+namespace gsofa::orders {
+
+/// What uses an order.
+enum class factorization_kind {
+  left_looking,  ///< by columns, on one core
+  supernodal,    ///< with dense blocks, on any number of cores or processes
+  gpu,           ///< multifrontal or supernodal on a GPU
+  operations,    ///< nothing but operations counts, whatever they take
+};
+
+struct purpose {
+  std::int64_t factorizations = 1;  ///< each with one solve
+  factorization_kind kind = factorization_kind::left_looking;
+  int cores = 1;  ///< of the order and of the factorization
+  int seeds = 1;  ///< orders that one method may compute, each from another seed
+};
+
+/// A device takes longer to begin than the host to dissect fewer rows: 13,000 to 20,000 on an H200.
+inline constexpr index_t least_rows_of_device = 20000;
+
+/// A mesh has at least this many rows.
+inline constexpr index_t least_rows_of_mesh = 50000;
+
+/// The options factorizations, kind and cores of an order that takes a purpose.
+std::vector<option_spec> purpose_options();
+purpose purpose_of(const option_set& options);
+
+/// The shape of a symmetric graph after its reductions, which tells which methods can win.
+struct graph_shape {
+  offset_t entries = 0;        ///< of the graph that the reductions leave
+  double left = 1;             ///< vertices that the reductions leave, as a fraction
+  double most_neighbours = 0;  ///< the most neighbours of a vertex that is left / their mean
+  double width = 0;            ///< of a level of a breadth-first search, in vertices
+  bool is_thin = false;        ///< few vertices on a level: minimum degree is usually better
+  /// Large, wide and regular: minimum degree does not win if the pattern is symmetric.
+  bool is_mesh = false;
+};
+
+/// The shape of a symmetric graph (rows sorted, without diagonal).
+graph_shape shape_of(const pattern_view& s, int threads);
+
+/// A method with its options, as a row of the table.
+struct contender {
+  const char* method;   ///< a method of the host; the device's with the same order replaces it
+  const char* options;  ///< OPTION=VALUE,OPTION=VALUE; the others have their defaults
+  double row, entry;    ///< seconds on one core for each row, and for each entry of L and U
+  double gain;  ///< of the time of a factorization, where the method has other options already
+  bool dissects;
+  bool is_quick = false;  ///< a device takes the next one in the same time
+  bool of_cores = false;  ///< only where reductions leave at most half of the vertices
+};
+
+/// All of them, in the order in which they are considered.
+std::span<const contender> contenders();
+
+/// Of the contender, for a graph with this many rows; of a dissection, those that reductions leave.
+/// entries: of L and U in the best order so far.
+double seconds_of_order(const contender& c, double rows, offset_t entries, const purpose& use);
+/// Whether the time of use depends on the height of the elimination tree.
+bool counts_height(const purpose& use);
+/// Of all factorizations, each with a solve.
+double seconds_of_use(const order_cost& cost, const purpose& use);
+
+/// An order so far, and what it costs.
+struct best_so_far {
+  order_cost cost;
+  int orders = 0;  ///< that this contender has computed
+  bool same_method =
+      false;  ///< whether the contender's method has computed one, with other options
+};
+/// What a contender is expected to save of the time of use, in seconds. is_thin:
+/// graph_shape::is_thin.
+double expected_gain(const contender& c, const best_so_far& best, bool is_thin, const purpose& use);
+/// Of shape_of() for a graph with this many rows and entries.
+double seconds_of_shape(offset_t rows_and_entries);
+
+}  // namespace gsofa::orders
