@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <system_error>
 
@@ -288,6 +290,56 @@ TEST_CASE("available_memory is what the machine and the control groups of the pr
   CHECK(available_memory(root) == 600000);
   put(root / "sys/fs/cgroup/memory/memory.stat", "total_rss 1400000\n");
   CHECK(available_memory(root) == 0);
+}
+
+TEST_CASE("processors_of_groups is the least quota of the control groups, rounded up") {
+  const temporary_directory directory;
+  const fs::path& root = directory.path();
+  constexpr int none = std::numeric_limits<int>::max();
+  CHECK(processors_of_groups(root) == none);
+  put(root / "proc/self/cgroup", "0::/user/job\n");
+  put(root / "sys/fs/cgroup/user/job/cpu.max", "max 100000\n");
+  CHECK(processors_of_groups(root) == none);
+  put(root / "sys/fs/cgroup/user/cpu.max", "250000 100000\n");
+  CHECK(processors_of_groups(root) == 3);
+  put(root / "proc/self/cgroup", "7:memory:/\n5:cpu,cpuacct:/docker/c\n");
+  put(root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  put(root / "sys/fs/cgroup/cpu/cpu.cfs_period_us", "50000\n");
+  CHECK(processors_of_groups(root) == none);
+  put(root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "20000\n");
+  CHECK(processors_of_groups(root) == 1);
+}
+
+TEST_CASE("threads_of_process respects the processors, OpenMP and the ranks of the node") {
+  const auto with = [](const char* name, const std::string& value) {
+    setenv(name, value.c_str(), 1);
+    const int threads = threads_of_process();
+    unsetenv(name);
+    return threads;
+  };
+  const int all = threads_of_process();
+  const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  CHECK(all >= 1);
+  CHECK(all <= online);
+  CHECK(with("OMP_NUM_THREADS", "1,4") == 1);
+  CHECK(with("OMP_NUM_THREADS", std::to_string(all + 1)) == all);
+  CHECK(with("OMP_NUM_THREADS", "many") == all);
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    CHECK(with(name, std::to_string(online)) == 1);
+    CHECK(with(name, std::to_string(2 * online)) == 1);
+  }
+  CHECK(with("SLURM_STEP_TASKS_PER_NODE", std::to_string(online) + "(x2),1") == 1);
+  CHECK(threads_of_setting() == 0);
+  setenv("GSOFA_THREADS", "12", 1);
+  CHECK(threads_of_setting() == 12);
+  for (const char* wrong : {"0", "-1", "two", "2x", "99999999999"}) {
+    setenv("GSOFA_THREADS", wrong, 1);
+    CHECK_THROWS_WITH_AS(
+        threads_of_setting(),
+        ("GSOFA_THREADS is '" + std::string(wrong) + "', not a number of threads").c_str(),
+        input_error);
+  }
+  unsetenv("GSOFA_THREADS");
 }
 
 }  // namespace

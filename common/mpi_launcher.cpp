@@ -1,6 +1,7 @@
 #include "common/mpi_launcher.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +32,30 @@ std::optional<int> launched_ranks() {
   // PMIx states the rank only; Slurm states the number of tasks of the step.
   if (number_in({"PMIX_RANK"})) return std::max(1, number_in({"SLURM_STEP_NUM_TASKS"}).value_or(1));
   return std::nullopt;
+}
+
+job_size size_of_job() {
+  struct names {
+    const char *of_node, *of_job;
+  };
+  constexpr std::array<names, 5> launchers{{
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"},
+      {"MPI_LOCALNRANKS", "PMI_SIZE"},
+      {"PMI_LOCAL_SIZE", "PMI_SIZE"},
+      {"MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_SIZE"},
+      {"SLURM_STEP_TASKS_PER_NODE", "SLURM_NTASKS"},
+  }};
+  job_size size;
+  for (const names& n : launchers) {
+    size.of_job = std::max(1, number_in({n.of_job}).value_or(1));
+    if (const int ranks = number_in({n.of_node}).value_or(0); ranks > 0) {
+      size.of_node = ranks;
+      size.is_known = number_in({n.of_job}).has_value();
+      return size;
+    }
+    if (size.of_job > 1) return size;
+  }
+  return size;
 }
 
 bool has_launcher() {

@@ -1,10 +1,12 @@
 #include "common/process.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -16,6 +18,7 @@
 #include <system_error>
 
 #include "common/error.hpp"
+#include "common/mpi_launcher.hpp"
 
 namespace gsofa {
 
@@ -39,26 +42,34 @@ std::int64_t number_after(const fs::path& file, std::string_view key, std::int64
   return otherwise;
 }
 
-// What the limits of the control groups leave. A container may see its own group as the root, so
-// all existing folders on the way up count. The memory of files is not counted: it can be freed.
-std::int64_t left_by_groups(const fs::path& root) {
-  std::int64_t left = unlimited;
+// Calls visit(folder, unified) for the control groups of this process that `controller` governs. A
+// container may see its own group as the root, so all existing folders on the way up count.
+template <class Visit>
+void for_each_group(const fs::path& root, const std::string& controller, const Visit& visit) {
   std::ifstream in(root / "proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {  // NUMBER:CONTROLLERS:/PATH
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     const bool unified = second == first + 1;
-    if (second == std::string::npos || (!unified && line.find("memory") > second)) continue;
-    const fs::path top = root / (unified ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
-    const char* const limit = unified ? "memory.max" : "memory.limit_in_bytes";
-    const char* const used = unified ? "anon " : "total_rss ";
+    if (second == std::string::npos || (!unified && line.find(controller) > second)) continue;
+    const fs::path top = root / "sys/fs/cgroup" / (unified ? "" : controller);
     for (fs::path below = line.substr(std::min(second + 2, line.size()));;
          below = below.parent_path()) {
-      // "max" instead of a number: no limit.
-      left = std::min(left, number_after(top / below / limit, "", unlimited) -
-                                number_after(top / below / "memory.stat", used, 0));
+      visit(top / below, unified);
       if (below.empty()) break;
     }
   }
+}
+
+// What the limits of the control groups leave. The memory of files is not counted: it can be freed.
+std::int64_t left_by_groups(const fs::path& root) {
+  std::int64_t left = unlimited;
+  for_each_group(root, "memory", [&](const fs::path& group, bool unified) {
+    const char* const limit = unified ? "memory.max" : "memory.limit_in_bytes";
+    const char* const used = unified ? "anon " : "total_rss ";
+    // "max" instead of a number: no limit.
+    left = std::min(left, number_after(group / limit, "", unlimited) -
+                              number_after(group / "memory.stat", used, 0));
+  });
   return std::max<std::int64_t>(left, 0);
 }
 
@@ -86,6 +97,43 @@ std::int64_t available_memory(const fs::path& root) {
     left = std::max<std::int64_t>(static_cast<std::int64_t>(space.rlim_cur) - taken, 0);
   }
   return std::min({bytes, left, left_by_groups(root)});
+}
+
+int processors_of_groups(const fs::path& root) {
+  std::int64_t fewest = std::numeric_limits<int>::max();
+  for_each_group(root, "cpu", [&](const fs::path& group, bool unified) {
+    std::string quota = "-1", period = "-1";  // microseconds; "max" or -1: no limit
+    std::ifstream in(group / (unified ? "cpu.max" : "cpu.cfs_quota_us"));
+    in >> quota;
+    if (!unified) in = std::ifstream(group / "cpu.cfs_period_us");
+    in >> period;
+    const std::int64_t time = std::atoll(quota.c_str()), of = std::atoll(period.c_str());
+    if (time > 0 && of > 0) fewest = std::min(fewest, (time - 1) / of + 1);
+  });
+  return static_cast<int>(fewest);
+}
+
+int threads_of_setting() {
+  const char* const value = std::getenv("GSOFA_THREADS");
+  const std::string_view text = value == nullptr ? "" : value;
+  if (text.empty()) return 0;
+  int threads = 0;
+  const auto [rest, fault] = std::from_chars(text.begin(), text.end(), threads);
+  if (fault == std::errc{} && rest == text.end() && threads > 0) return threads;
+  throw input_error("GSOFA_THREADS is '" + std::string(text) + "', not a number of threads");
+}
+
+int threads_of_process() {
+  static std::atomic<int> known_quota{0};
+  if (known_quota == 0) known_quota = processors_of_groups();
+  cpu_set_t set;
+  const int online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const int usable = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : online;
+  const int processes = size_of_job().of_node;
+  const char* const openmp = std::getenv("OMP_NUM_THREADS");  // a list names the outer level first
+  const int of_openmp = openmp == nullptr ? 0 : std::atoi(openmp);
+  const int threads = std::min({usable, online / processes, known_quota / processes});
+  return std::max(1, of_openmp > 0 ? std::min(threads, of_openmp) : threads);
 }
 
 void require_memory(const std::string& name, std::int64_t n_rows, std::int64_t n_cols,

@@ -17,6 +17,18 @@ void guard_descriptors();
 /// RLIMIT_AS leave. `root` holds proc and sys.
 std::int64_t available_memory(const std::filesystem::path& root = "/");
 
+/// Processors whose time the quotas of this process's control groups grant, rounded up; the greatest
+/// int where they set none.
+int processors_of_groups(const std::filesystem::path& root = "/");
+
+/// $GSOFA_THREADS; 0 if it is not set. Throws input_error for what is no number of threads.
+int threads_of_setting();
+
+/// Host threads where neither the caller nor $GSOFA_THREADS says how many: the processors that the
+/// calling thread may use, but not more than this process's share of the node and of its quota if
+/// the launcher started several processes here, and not more than $OMP_NUM_THREADS.
+int threads_of_process();
+
 /// What the program holds at least for each row of a matrix: row pointers of the matrix, of its
 /// transpose and of their copies.
 constexpr std::int64_t program_row_bytes = 40;

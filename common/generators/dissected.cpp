@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
 
 #include "common/generators/families.hpp"
 #include "common/parallel.hpp"
+#include "common/process.hpp"
 
 namespace gsofa::generator {
 
@@ -115,7 +115,7 @@ pattern make_dissected(const arguments& args) {
   args.check_entries(most);
   require_memory("generated matrix", n, n, 4 * most + program_row_bytes * (offset_t{n} + 1));
   const entry_filter filter = entry_filter::from(args);
-  const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int threads = threads_of_process();
   const dissected_grid grid(sides, args.integer("interleaved") != 0, threads);
 
   // Calls visit(neighbourhood) for all nodes.

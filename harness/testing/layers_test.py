@@ -36,8 +36,8 @@ ALLOWED = {
     "harness/soak": {"common", "harness/soak", "harness/library", *(f"harness/{layer}" for layer in HARNESS)},
     # The Python package, what solvers are given, and programs of experiments use the library as others do.
     "harness/library/python": {"harness/library", "harness/library/python"},
-    "harness/library/superlu": {"harness/library", "harness/library/superlu"},
-    "harness/library/petsc": {"harness/library"},
+    "harness/library/superlu": {"common", "harness/library", "harness/library/superlu"},
+    "harness/library/petsc": {"common", "harness/library"},
     "experiments": {"experiments", "harness/library"},
 }
 ALLOWED |= {f"variants/{f}": {"common", f"variants/{f}", *SHARED} for f in FAMILIES}
@@ -53,11 +53,7 @@ PERM_C = "harness/library/superlu/get_perm_c_test.cpp"
 SYMBFACT, SOLVE = "harness/library/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
 CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solvers/cudss_solver"
 EXCEPTIONS = {
-    (SYMBFACT, "common/matrix_file.hpp"): "real matrices, prepared as pdgssvx prepares them",
-    (SYMBFACT, "common/preprocess.hpp"): "the same",
     (SYMBFACT, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
-    (PERM_C, "common/generators.hpp"): "grids of any size",
-    (PERM_C, "common/preprocess.hpp"): "patterns prepared as pdgssvx prepares them",
     (PERM_C, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
     ("experiments/solvers/analyze_memory.cpp", "common/generators.hpp"): "patterns of any size",
     ("experiments/solvers/analyze_memory.cpp", "common/pattern.hpp"): "the same",

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "common/preprocess.hpp"
+#include "common/process.hpp"
 #include "common/supernodal.hpp"
 #include "variants/orderings/choose.hpp"
 #include "variants/orderings/metis_library.hpp"
@@ -170,8 +170,9 @@ bool is_for_device_order(const analysis_options& options, index_t n) {
 }
 
 int host_threads(const analysis_options& options) {
-  return options.threads > 0 ? options.threads
-                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (options.threads > 0) return options.threads;
+  const int set = threads_of_setting();
+  return set > 0 ? set : threads_of_process();
 }
 
 bool needs_supernodes_of_columns(const analysis_options& o) {

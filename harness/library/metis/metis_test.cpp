@@ -662,8 +662,15 @@ TEST_CASE("a graph with a million entries has an order, as one of several ranks 
   const answer alone = nodend(g);
   CHECK(is_order(alone));
   const environment ranks("OMPI_COMM_WORLD_SIZE", "2");
-  const answer of_rank = nodend(g);
-  CHECK(is_order(of_rank));
+  const environment of_openmp("OMP_NUM_THREADS", "1");
+  const environment verbose("GSOFA_VERBOSE", "1");
+  const std::string text = stderr_of([&] {
+    if (!is_order(nodend(g))) _exit(1);
+    const environment threads("GSOFA_THREADS", "3");
+    if (!is_order(nodend(g))) _exit(1);
+  });
+  CHECK(lines_with(text, ", cpu, threads 1, ") == 1);
+  CHECK(lines_with(text, ", cpu, threads 3, ") == 1);
 }
 
 TEST_SUITE_END();

@@ -1,17 +1,15 @@
 #include "harness/library/metis/settings.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <set>
 #include <string_view>
-#include <thread>
 #include <utility>
+
+#include "common/error.hpp"
+#include "common/mpi_launcher.hpp"
+#include "common/process.hpp"
 
 namespace gsofa::metis_abi {
 
@@ -34,22 +32,9 @@ void refuse(const char* name, std::string_view value, const char* accepted) {
            ": the default is used");
 }
 
-int usable_processors() {
-  cpu_set_t usable;
-  if (sched_getaffinity(0, sizeof usable, &usable) == 0) return std::max(1, CPU_COUNT(&usable));
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
 }  // namespace
 
-bool is_parallel_job() {
-  constexpr std::array names{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
-                             "SLURM_NTASKS"};
-  return std::ranges::any_of(names, [](const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr && std::atoi(value) > 1;
-  });
-}
+bool is_parallel_job() { return size_of_job().of_job > 1; }
 
 bool is_verbose() { return variable("GSOFA_VERBOSE") == "1"; }
 
@@ -66,13 +51,10 @@ settings read_settings() {
       say_once("GSOFA_ORDER: " + std::string(e.what()) + ": the default is used");
     }
   }
-  if (const std::string_view threads = variable("GSOFA_THREADS"); !threads.empty()) {
-    const char* const end = threads.data() + threads.size();
-    const auto [rest, fault] = std::from_chars(threads.data(), end, out.threads);
-    if (fault != std::errc() || rest != end || out.threads < 1) {
-      out.threads = 0;
-      refuse("GSOFA_THREADS", threads, "a number of threads");
-    }
+  try {
+    out.threads = threads_of_setting();
+  } catch (const input_error& e) {
+    say_once(e.what() + std::string(": the default is used"));
   }
   return out;
 }
@@ -80,7 +62,8 @@ settings read_settings() {
 order_plan plan_for(const settings& s, std::int64_t entries, bool has_weights) {
   order_plan out;
   out.threads = s.threads;
-  if (s.threads == 0) out.threads = entries <= most_entries_of_one_thread ? 1 : usable_processors();
+  if (s.threads == 0)
+    out.threads = entries <= most_entries_of_one_thread ? 1 : threads_of_process();
   if (has_weights) return out;  // the only order that takes weights
   const bool is_large = entries >= fewest_entries_of_device && !is_parallel_job();
   if (s.order || is_large) out.order = s.order.value_or(order_method::gpu_nested_dissection);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/mpi_launcher.hpp"
 #include "gsofa/gsofa.hpp"
 
 namespace {
@@ -56,7 +57,8 @@ PetscErrorCode options_of(Mat a, std::span<char> order, PetscInt* threads) {
   PetscMPIInt ranks = 1;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-  *threads = ranks == 1 ? 0 : 1;
+  // 0: this rank's share, which is known if the launcher says how many ranks a node has.
+  *threads = ranks == 1 || gsofa::size_of_job().of_node > 1 ? 0 : 1;
   const char* prefix = nullptr;
   PetscOptions options = nullptr;
   PetscCall(PetscObjectGetOptionsPrefix(reinterpret_cast<PetscObject>(a), &prefix));

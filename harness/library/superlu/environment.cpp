@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
+#include "common/process.hpp"
 #include "gsofa/gsofa.hpp"
 #include "harness/library/superlu/superlu_headers.hpp"
 
@@ -15,8 +15,6 @@ namespace {
 
 // Fewer entries are searched before other threads, or other processes, would have begun.
 bool are_few(std::int64_t entries) { return entries < 100'000; }
-
-int threads_of_setting() { return std::atoi(setting("GSOFA_SUPERLU_THREADS")); }
 
 }  // namespace
 
@@ -37,30 +35,6 @@ void give_up(std::string_view routine, const std::string& why) {
   std::string line = "gsofa: " + std::string(routine) + ": " + why + "\n";
   superlu_abort_and_exit_dist(line.data());
   std::abort();  // an abort of the user's own may return
-}
-
-job_size size_of_job() {
-  struct names {
-    const char *of_node, *of_job;
-  };
-  constexpr std::array<names, 5> launchers{{
-      {"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"},
-      {"MPI_LOCALNRANKS", "PMI_SIZE"},
-      {"PMI_LOCAL_SIZE", "PMI_SIZE"},
-      {"MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_SIZE"},
-      {"SLURM_NTASKS_PER_NODE", "SLURM_NTASKS"},
-  }};
-  job_size size;
-  for (const names& n : launchers) {
-    size.of_job = std::max(1, std::atoi(setting(n.of_job)));
-    if (const int ranks = std::atoi(setting(n.of_node)); ranks > 0) {
-      size.of_node = ranks;
-      size.is_known = std::string_view(setting(n.of_job)) != "";
-      return size;
-    }
-    if (size.of_job > 1) return size;
-  }
-  return size;
 }
 
 std::string job() {
@@ -90,13 +64,9 @@ std::chrono::microseconds patience(std::int64_t entries) {
 helper own_processors() {
   helper own;
   CPU_ZERO(&own.processors);
+  sched_getaffinity(0, sizeof own.processors, &own.processors);
   const int given = threads_of_setting();
-  if (sched_getaffinity(0, sizeof own.processors, &own.processors) == 0) {
-    const int usable = CPU_COUNT(&own.processors);
-    const bool bound = usable < sysconf(_SC_NPROCESSORS_ONLN);
-    own.threads = std::max(1, bound ? usable : usable / size_of_job().of_node);
-  }
-  if (given > 0) own.threads = given;
+  own.threads = given > 0 ? given : threads_of_process();
   return own;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/mpi_launcher.hpp"
 #include "harness/library/superlu/node_share.hpp"
 
 namespace gsofa::superlu {
@@ -25,13 +26,6 @@ call_mode mode_of_calls();
 /// Ends the program through superlu_abort_and_exit_dist with one line on stderr.
 [[noreturn]] void give_up(std::string_view routine, const std::string& why);
 
-/// Processes of the job as the launcher counts them; 1 where it does not say.
-struct job_size {
-  int of_node = 1;
-  int of_job = 1;
-  bool is_known = false;  ///< the launcher says both
-};
-job_size size_of_job();
 /// Distinguishes the jobs of a user on a node.
 std::string job();
 
@@ -43,10 +37,9 @@ bool shares(std::int64_t entries);
 /// small part of the search.
 std::chrono::microseconds patience(std::int64_t entries);
 
-/// The processors that this process may use, and as many threads; if the process is not bound to
-/// processors of its own, the processes of the node divide the threads.
+/// The processors and the threads that this process may use.
 helper own_processors();
-/// Threads for a matrix: $GSOFA_SUPERLU_THREADS, else one for a small matrix, else `available`.
+/// Threads for a matrix: $GSOFA_THREADS, else one for a small matrix, else `available`.
 int threads_for(std::int64_t entries, int available);
 
 /// Gives the calling thread, and the threads that it starts, the processors of others too, until

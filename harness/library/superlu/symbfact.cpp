@@ -161,7 +161,7 @@ class kept_result {
     if (keeps && found_ && found_->answers(q)) return {found_, ", kept"};
     found_.reset();
     share_.reset();
-    const int others = size_of_job().of_node - 1;
+    const int others = gsofa::size_of_job().of_node - 1;
     if (others > 0 && shares(entries_of(q))) {
       auto share = std::make_unique<node_share>(share_name(q, job()), others, own_processors());
       if (share->finds()) {

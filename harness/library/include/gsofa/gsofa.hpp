@@ -212,7 +212,7 @@ struct analysis_options {
   /// NAME or NAME:OPTION=VALUE,... of a variant of variants(), the only one to be tried. Empty:
   /// `device` selects gpu_bitmap_panels or cpu_bitmap_panels.
   std::string variant{};
-  int threads = 0;  ///< host threads of the analysis; 0: as many as the machine runs at once
+  int threads = 0;  ///< host threads of the analysis; 0: $GSOFA_THREADS or this process's share
   /// Most MiB of working storage, on the device if the variant runs there. If bit masks need more,
   /// the analysis searches rows instead, which takes longer. -1 or 0: 4096 on the host, 3/4 of the
   /// free memory on a device.
@@ -563,7 +563,7 @@ struct order_options {
   /// automatic: a CUDA device dissects large graphs if there is one, else the host; the order is
   /// the same
   compute_device device = compute_device::automatic;
-  int threads = 0;                              ///< host threads; 0: all
+  int threads = 0;                              ///< host threads; 0: as in analysis_options
   std::span<const std::int32_t> permutation{};  ///< for order_method::given, as analysis_options
   /// n vertex weights, 1 or more, with a sum below 2^31; empty: all are 1. With weights, the order
   /// is cpu_nested_dissection with separators of small weight; methods other than automatic and
