@@ -1,6 +1,7 @@
 #pragma once
 
-// The functions of METIS 5 that libgsofa_metis defines; idx_t has GSOFA_METIS_INDEX_BITS bits.
+// The functions of METIS 5 that libgsofa_metis defines, as a program declares them whose idx_t has
+// GSOFA_METIS_INDEX_BITS bits.
 
 #include <cstdint>
 
@@ -30,7 +31,7 @@ GSOFA_METIS_EXPORT int METIS_SetDefaultOptions(idx_t* options);
 GSOFA_METIS_EXPORT int METIS_Free(void* block);
 
 /// METIS_NodeND of the METIS inside CHOLMOD 4 and later, which has indices of 64 bits in every
-/// build. Both libraries define it.
+/// build.
 GSOFA_METIS_EXPORT int SuiteSparse_metis_METIS_NodeND(std::int64_t* nvtxs, std::int64_t* xadj,
                                                       std::int64_t* adjncy, std::int64_t* vwgt,
                                                       std::int64_t* options, std::int64_t* perm,

@@ -1,19 +1,24 @@
 // METIS_NodeND and METIS_NodeNDP by libgsofa, with the signatures of METIS 5.
 //
-// Compiled once for each width of idx_t (GSOFA_METIS_INDEX_BITS). The loader finds these functions
-// before those that they hide: hidden_function() finds the one that a call would have reached, by
-// the name that was called. Arguments that are no graph, and a hidden function with another
-// interface, are left to that function. README.md says what the environment changes.
+// The loader finds these functions before those that they hide: hidden_function() finds the one
+// that a call would have reached, by the name that was called, and index_bits() the width of its
+// indices. So pointers have no type here. A number that is passed by value lies in a register of 64
+// bits, of which a caller with indices of 32 bits sets the lower half. Arguments that are no graph,
+// and a hidden function with another interface, are left to that function. README.md says what the
+// environment changes.
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 
-#include "harness/library/metis/metis_functions.hpp"
 #include "harness/library/metis/order_call.hpp"
 
 using namespace gsofa::metis_abi;
+
+#define GSOFA_METIS_EXPORT extern "C" [[gnu::visibility("default")]]
 
 /// The mark of a drop-in: next_metis.cpp.
 GSOFA_METIS_EXPORT const char gsofa_metis_drop_in;
@@ -21,52 +26,75 @@ const char gsofa_metis_drop_in = 0;
 
 namespace {
 
-template <class Index>
-int nodend(const char* name, void* hidden, const char* set_default_options, Index* nvtxs,
-           Index* xadj, Index* adjncy, Index* vwgt, Index* options, Index* perm, Index* iperm) {
-  const order_call<Index> call{
-      .name = name,
-      .set_default_options = set_default_options,
-      .arguments = {nvtxs == nullptr ? -1 : *nvtxs, xadj, adjncy, vwgt, options},
-      .perm = perm,
-      .iperm = iperm};
-  using function = int(Index*, Index*, Index*, Index*, Index*, Index*, Index*);
-  return run(call, hidden, [&] {
-    return reinterpret_cast<function*>(hidden)(nvtxs, xadj, adjncy, vwgt, options, perm, iperm);
-  });
+constexpr const char* set_defaults_of_metis = "METIS_SetDefaultOptions";
+constexpr const char* set_defaults_of_cholmod = "SuiteSparse_metis_METIS_SetDefaultOptions";
+
+// Calls answer(Index{}) with the type of the caller's indices, or the hidden function if it has
+// another interface.
+template <class Answer, class Original>
+int in_width_of(const hidden& of, const Answer& answer, const Original& original) noexcept {
+  was_called = true;
+  const int bits = index_bits(of);
+  if (bits == 0) return original();
+  return bits == 64 ? answer(std::int64_t{}) : answer(std::int32_t{});
+}
+
+int nodend(const hidden& of, void* nvtxs, void* xadj, void* adjncy, void* vwgt, void* options,
+           void* perm, void* iperm) {
+  const auto original = [&] {
+    using function = int(void*, void*, void*, void*, void*, void*, void*);
+    return reinterpret_cast<function*>(of.function)(nvtxs, xadj, adjncy, vwgt, options, perm,
+                                                    iperm);
+  };
+  const auto answer = [&]<class Index>(Index) {
+    const auto as = [](void* p) { return static_cast<Index*>(p); };
+    const order_call<Index> call{.name = of.name,
+                                 .arguments = {nvtxs == nullptr ? Index{-1} : *as(nvtxs), as(xadj),
+                                               as(adjncy), as(vwgt), as(options)},
+                                 .perm = as(perm),
+                                 .iperm = as(iperm)};
+    return run(call, of.function, original);
+  };
+  return in_width_of(of, answer, original);
 }
 
 // METIS numbers the vertices from 0 here, whatever the options say, and its tree is that of a power
 // of two: other arguments are left to the hidden function.
-int nodendp(const char* name, void* hidden, idx_t nvtxs, idx_t* xadj, idx_t* adjncy, idx_t* vwgt,
-            idx_t npes, idx_t* options, idx_t* perm, idx_t* iperm, idx_t* sizes) {
-  const auto parts = static_cast<std::uint64_t>(std::max<idx_t>(npes, 0));
-  const int levels = static_cast<int>(std::bit_width(parts));
-  const bool has_tree = std::has_single_bit(parts) && levels <= gsofa::most_tree_levels &&
-                        sizes != nullptr && numbering(options) == 0;
-  const order_call<idx_t> call{.name = name,
-                               .set_default_options = "METIS_SetDefaultOptions",
-                               .arguments = {has_tree ? nvtxs : -1, xadj, adjncy, vwgt, options},
-                               .perm = perm,
-                               .iperm = iperm,
-                               .tree_levels = levels,
-                               .sizes = sizes};
-  return run(call, hidden, [&] {
-    return reinterpret_cast<decltype(METIS_NodeNDP)*>(hidden)(nvtxs, xadj, adjncy, vwgt, npes,
-                                                              options, perm, iperm, sizes);
-  });
+int nodendp(const hidden& of, std::int64_t nvtxs, void* xadj, void* adjncy, void* vwgt,
+            std::int64_t npes, void* options, void* perm, void* iperm, void* sizes) {
+  const auto original = [&] {
+    using function =
+        int(std::int64_t, void*, void*, void*, std::int64_t, void*, void*, void*, void*);
+    return reinterpret_cast<function*>(of.function)(nvtxs, xadj, adjncy, vwgt, npes, options, perm,
+                                                    iperm, sizes);
+  };
+  const auto answer = [&]<class Index>(Index) {
+    const auto as = [](void* p) { return static_cast<Index*>(p); };
+    const auto parts = static_cast<std::uint64_t>(std::max(static_cast<Index>(npes), Index{0}));
+    const int levels = static_cast<int>(std::bit_width(parts));
+    const bool has_tree = std::has_single_bit(parts) && levels <= gsofa::most_tree_levels &&
+                          sizes != nullptr && numbering(as(options)) == 0;
+    const order_call<Index> call{.name = of.name,
+                                 .arguments = {has_tree ? static_cast<Index>(nvtxs) : Index{-1},
+                                               as(xadj), as(adjncy), as(vwgt), as(options)},
+                                 .perm = as(perm),
+                                 .iperm = as(iperm),
+                                 .tree_levels = levels,
+                                 .sizes = as(sizes)};
+    return run(call, of.function, original);
+  };
+  return in_width_of(of, answer, original);
 }
 
-int set_default_options(void* hidden, idx_t* options) {
-  if (hidden != nullptr) {
-    return reinterpret_cast<decltype(METIS_SetDefaultOptions)*>(hidden)(options);
-  }
-  std::fill_n(options, option_count, idx_t{-1});
+int set_default_options(void* hidden, void* options) {
+  if (hidden != nullptr) return reinterpret_cast<int (*)(void*)>(hidden)(options);
+  const std::size_t bytes = option_count * static_cast<std::size_t>(default_index_bits()) / 8;
+  std::memset(options, 0xff, bytes);  // -1
   return metis_ok;
 }
 
 int free_block(void* hidden, void* block) {
-  if (hidden != nullptr) return reinterpret_cast<decltype(METIS_Free)*>(hidden)(block);
+  if (hidden != nullptr) return reinterpret_cast<int (*)(void*)>(hidden)(block);
   std::free(block);
   return metis_ok;
 }
@@ -74,8 +102,7 @@ int free_block(void* hidden, void* block) {
 // What GSOFA_VERBOSE=1 says when the process begins and ends.
 [[gnu::constructor]] void say_loaded() {
   if (!is_verbose()) return;
-  say("METIS_NodeND of libgsofa " + std::string(gsofa::version()) + " is loaded, for indices of " +
-      std::to_string(GSOFA_METIS_INDEX_BITS) + " bits");
+  say("METIS_NodeND of libgsofa " + std::string(gsofa::version()) + " is loaded");
 }
 
 [[gnu::destructor]] void say_unused() {
@@ -91,29 +118,23 @@ int free_block(void* hidden, void* block) {
 
 #define GSOFA_HIDDEN(name) hidden_function(name, __builtin_return_address(0))
 
-int METIS_NodeNDP(idx_t nvtxs, idx_t* xadj, idx_t* adjncy, idx_t* vwgt, idx_t npes, idx_t* options,
-                  idx_t* perm, idx_t* iperm, idx_t* sizes) {
-  return nodendp("METIS_NodeNDP", GSOFA_HIDDEN("METIS_NodeNDP"), nvtxs, xadj, adjncy, vwgt, npes,
-                 options, perm, iperm, sizes);
-}
-
-int SuiteSparse_metis_METIS_NodeND(std::int64_t* nvtxs, std::int64_t* xadj, std::int64_t* adjncy,
-                                   std::int64_t* vwgt, std::int64_t* options, std::int64_t* perm,
-                                   std::int64_t* iperm) {
-  return nodend("SuiteSparse_metis_METIS_NodeND", GSOFA_HIDDEN("SuiteSparse_metis_METIS_NodeND"),
-                "SuiteSparse_metis_METIS_SetDefaultOptions", nvtxs, xadj, adjncy, vwgt, options,
-                perm, iperm);
+GSOFA_METIS_EXPORT int METIS_NodeNDP(std::int64_t nvtxs, void* xadj, void* adjncy, void* vwgt,
+                                     std::int64_t npes, void* options, void* perm, void* iperm,
+                                     void* sizes) {
+  const hidden of{"METIS_NodeNDP", GSOFA_HIDDEN("METIS_NodeNDP"), set_defaults_of_metis};
+  return nodendp(of, nvtxs, xadj, adjncy, vwgt, npes, options, perm, iperm, sizes);
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): names
-#define GSOFA_NODEND(name)                                                                    \
-  GSOFA_METIS_EXPORT int name(idx_t* nvtxs, idx_t* xadj, idx_t* adjncy, idx_t* vwgt,          \
-                              idx_t* options, idx_t* perm, idx_t* iperm) {                    \
-    return nodend(#name, GSOFA_HIDDEN(#name), "METIS_SetDefaultOptions", nvtxs, xadj, adjncy, \
-                  vwgt, options, perm, iperm);                                                \
+#define GSOFA_NODEND_OF(name, set_defaults)                                                     \
+  GSOFA_METIS_EXPORT int name(void* nvtxs, void* xadj, void* adjncy, void* vwgt, void* options, \
+                              void* perm, void* iperm) {                                        \
+    const hidden of{#name, GSOFA_HIDDEN(#name), set_defaults};                                  \
+    return nodend(of, nvtxs, xadj, adjncy, vwgt, options, perm, iperm);                         \
   }
+#define GSOFA_NODEND(name) GSOFA_NODEND_OF(name, set_defaults_of_metis)
 #define GSOFA_SET_DEFAULT_OPTIONS(name)                       \
-  GSOFA_METIS_EXPORT int name(idx_t* options) {               \
+  GSOFA_METIS_EXPORT int name(void* options) {                \
     return set_default_options(GSOFA_HIDDEN(#name), options); \
   }
 #define GSOFA_FREE(name) \
@@ -123,6 +144,8 @@ int SuiteSparse_metis_METIS_NodeND(std::int64_t* nvtxs, std::int64_t* xadj, std:
   define(name) define(upper) define(lower) define(lower##_) define(lower##__)
 // NOLINTEND(bugprone-macro-parentheses)
 
+// That of the METIS inside CHOLMOD 4 and later.
+GSOFA_NODEND_OF(SuiteSparse_metis_METIS_NodeND, set_defaults_of_cholmod)
 GSOFA_NAMES(GSOFA_NODEND, METIS_NodeND, METIS_NODEND, metis_nodend)
 GSOFA_NAMES(GSOFA_SET_DEFAULT_OPTIONS, METIS_SetDefaultOptions, METIS_SETDEFAULTOPTIONS,
             metis_setdefaultoptions)

@@ -32,23 +32,21 @@ void* hidden_function(const char* name, const void* caller);
 /// The file of a library of METIS in this process; empty if there is none.
 std::string another_metis();
 
-/// The function `name` of the library that defines `function`; null if that library has none.
-void* beside(void* function, const char* name);
+/// A function that a call hides.
+struct hidden {
+  const char* name;          ///< as it was called
+  void* function;            ///< null: there is none
+  const char* set_defaults;  ///< the name of that METIS's METIS_SetDefaultOptions
+};
 
-/// Whether a hidden function takes other arguments: it is of a METIS with indices of another width,
-/// of METIS 4, or of another library, which uses a name of METIS for its own purposes. The
-/// METIS_SetDefaultOptions of METIS 5 next to it, `set_defaults`, fills option_count indices.
-template <class Index>
-bool has_other_interface(void* hidden, const char* set_defaults) {
-  if (hidden == nullptr) return false;
-  const auto set = reinterpret_cast<int (*)(std::int32_t*)>(beside(hidden, set_defaults));
-  if (set == nullptr) return std::string_view(set_defaults) == "METIS_SetDefaultOptions";
-  constexpr std::int32_t untouched = 0x5a5a5a5a;
-  alignas(std::int64_t) std::array<std::int32_t, 2 * option_count> options{};
-  options.fill(untouched);
-  set(options.data());
-  return (options[option_count] == untouched) != (sizeof(Index) == sizeof(std::int32_t));
-}
+/// Bits of a call's indices, by the METIS_SetDefaultOptions of METIS 5 next to the function that
+/// the call hides, which fills option_count of them; 0: the function has another interface, of
+/// METIS 4 or of a library that uses a name of METIS for its own purposes.
+int index_bits(const hidden& of);
+
+/// Bits of an index where nothing is hidden: 32, or 64 if this library was loaded under the name
+/// libgsofa_metis64 or $GSOFA_METIS_INDEX_BITS is 64.
+int default_index_bits();
 
 /// Whether a program has called a function of this library.
 inline std::atomic<bool> was_called = false;
@@ -56,8 +54,7 @@ inline std::atomic<bool> was_called = false;
 /// One call: its graph and where the order goes.
 template <class Index>
 struct order_call {
-  const char* name;                 ///< as it was called
-  const char* set_default_options;  ///< name of that METIS's METIS_SetDefaultOptions
+  const char* name;  ///< as it was called
   call_arguments<Index> arguments;
   Index* perm;
   Index* iperm;
@@ -179,10 +176,9 @@ void order_graph(const order_call<Index>& c, const settings& s) {
 /// the caller's arguments.
 template <class Index, class Original>
 int run(const order_call<Index>& c, void* hidden, const Original& original) noexcept {
-  was_called = true;
   try {
     const settings s = read_settings();
-    if (s.off || has_other_interface<Index>(hidden, c.set_default_options) || !c.is_valid()) {
+    if (s.off || !c.is_valid()) {
       if (hidden != nullptr) return original();
       say_once(std::string(c.name) + ": " + (s.off ? "GSOFA_METIS is off" : "no graph") +
                ", and there is no other METIS to call");

@@ -35,7 +35,7 @@ file(STRINGS ${WORK_DIR}/CMakeFiles/Makefile2 targets REGEX "^[a-z_/]+/all: .*/[
 list(TRANSFORM targets REPLACE ".*/([a-z_]+)\\.dir/all$" "\\1")
 list(REMOVE_DUPLICATES targets)
 set(needed gsofa_library_common gsofa_library_counted gsofa_library_uncounted gsofa_library_kernels
-  gsofa_library_objects gsofa_library gsofa_library_static gsofa_metis gsofa_metis64)
+  gsofa_library_objects gsofa_library gsofa_library_static gsofa_metis)
 foreach(target IN LISTS targets)
   if(NOT target IN_LIST needed)
     message(FATAL_ERROR "the library alone builds ${target}")
