@@ -2,9 +2,8 @@
 // idx_t (GSOFA_METIS_INDEX_BITS). The suites run in processes of their own: `alone` and `ranks`
 // without another METIS, the width in the environment, `named` with the width in the library's
 // name, `next` with a METIS of this width behind the drop-in, `local` with one that only a plugin
-// sees, `other` with one of the other width, `older` with a METIS 4, `both` with a copy of the
-// drop-in in front, `names` with a METIS of this width, a library that uses a name of METIS for
-// itself, and a METIS of the other width.
+// sees, `both` with a copy of the drop-in in front, `names` with a METIS of this width, a library
+// that uses a name of METIS for itself, and a METIS of the other width.
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -561,28 +560,6 @@ TEST_CASE("a plugin's own METIS is found, as of a module of Python") {
 
 TEST_SUITE_END();
 
-TEST_SUITE_BEGIN("older");
-
-#ifdef GSOFA_METIS_4
-TEST_CASE("a METIS 4 behind the drop-in, whose arguments are others, is always called") {
-  REQUIRE(dlopen(GSOFA_METIS_4, RTLD_NOW | RTLD_GLOBAL) != nullptr);
-  const test_graph g = grid(25, 25);
-  const answer found = [&] {
-    answer out = empty_answer(g);
-    test_graph own = g;
-    idx_t n = own.n(), flag = 0;
-    std::array<idx_t, 8> options{};
-    METIS_NodeND(&n, own.xadj.data(), own.adjncy.data(), &flag, options.data(), out.perm.data(),
-                 out.iperm.data());
-    return out;
-  }();
-  CHECK(found.perm.front() == 624);
-  CHECK(found.perm.back() == 0);
-}
-#endif
-
-TEST_SUITE_END();
-
 TEST_SUITE_BEGIN("both");
 
 TEST_CASE("two drop-ins do not call each other for ever") {
@@ -687,42 +664,6 @@ TEST_CASE("a graph with a million entries has an order, as one of several ranks 
   });
   CHECK(lines_with(text, ", cpu, threads 1, ") == 1);
   CHECK(lines_with(text, ", cpu, threads 3, ") == 1);
-}
-
-TEST_SUITE_END();
-
-TEST_SUITE_BEGIN("other");
-
-TEST_CASE("a METIS of the other width behind the drop-in: an order in that width") {
-  using other_idx = std::conditional_t<sizeof(idx_t) == 4, std::int64_t, std::int32_t>;
-  void* const library = dlopen(GSOFA_OTHER_METIS, RTLD_NOW | RTLD_GLOBAL);
-  REQUIRE(library != nullptr);
-  std::array<other_idx, 41> options{};
-  options[40] = 12345;
-  METIS_SetDefaultOptions(reinterpret_cast<idx_t*>(options.data()));
-  CHECK(options[39] == -1);
-  CHECK(options[40] == 12345);
-  const test_graph g = grid(25, 25);
-  std::vector<other_idx> xadj(g.xadj.begin(), g.xadj.end());
-  std::vector<other_idx> adjncy(g.adjncy.begin(), g.adjncy.end());
-  const auto call = [&](auto* function) {
-    std::vector<other_idx> order(1250, untouched);
-    other_idx n = 625;
-    const auto as = [](other_idx* p) { return reinterpret_cast<idx_t*>(p); };
-    CHECK(function(as(&n), as(xadj.data()), as(adjncy.data()), nullptr, as(options.data()),
-                   as(order.data()), as(order.data() + 625)) == ok);
-    return order;
-  };
-  const auto original =
-      call(reinterpret_cast<decltype(METIS_NodeND)*>(dlsym(library, "METIS_NodeND")));
-  const auto found = call(&METIS_NodeND);
-  const answer order{
-      ok, {found.begin(), found.begin() + 625}, {found.begin() + 625, found.end()}, {}};
-  CHECK(is_order(order));
-  CHECK(found != original);
-  CHECK(operations(g, order) < 250'000);
-  const environment off("GSOFA_METIS", "off");
-  CHECK(call(&METIS_NodeND) == original);
 }
 
 TEST_SUITE_END();
