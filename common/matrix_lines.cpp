@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "common/error.hpp"
 #include "common/ascii.hpp"
+#include "common/error.hpp"
 
 namespace gsofa {
 

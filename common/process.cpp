@@ -102,13 +102,9 @@ std::int64_t available_memory(const fs::path& root) {
 int processors_of_groups(const fs::path& root) {
   std::int64_t fewest = std::numeric_limits<int>::max();
   for_each_group(root, "cpu", [&](const fs::path& group, bool unified) {
-    std::string quota = "-1", period = "-1";  // microseconds; "max" or -1: no limit
-    std::ifstream in(group / (unified ? "cpu.max" : "cpu.cfs_quota_us"));
-    in >> quota;
-    if (!unified) in = std::ifstream(group / "cpu.cfs_period_us");
-    in >> period;
-    const std::int64_t time = std::atoll(quota.c_str()), of = std::atoll(period.c_str());
-    if (time > 0 && of > 0) fewest = std::min(fewest, (time - 1) / of + 1);
+    std::int64_t quota = 0, period = 0;  // microseconds; "max" is no quota
+    if (unified) std::ifstream(group / "cpu.max") >> quota >> period;
+    if (quota > 0 && period > 0) fewest = std::min(fewest, (quota - 1) / period + 1);
   });
   return static_cast<int>(fewest);
 }

@@ -17,8 +17,8 @@ void guard_descriptors();
 /// RLIMIT_AS leave. `root` holds proc and sys.
 std::int64_t available_memory(const std::filesystem::path& root = "/");
 
-/// Processors whose time the quotas of this process's control groups grant, rounded up; the greatest
-/// int where they set none.
+/// Processors whose time the quotas of this process's control groups (version 2) grant, rounded up;
+/// the greatest int where they set none.
 int processors_of_groups(const std::filesystem::path& root = "/");
 
 /// $GSOFA_THREADS; 0 if it is not set. Throws input_error for what is no number of threads.

@@ -69,6 +69,12 @@ bool is_graph(const call_arguments<Index>& a) {
   return a.vwgt == nullptr || std::all_of(a.vwgt, a.vwgt + a.n, [](Index w) { return w >= 0; });
 }
 
+/// Entries of adjncy; is_graph() is true.
+template <class Index>
+std::int64_t entries_of(const call_arguments<Index>& a) {
+  return a.n == 0 ? 0 : a.xadj[a.n] - a.xadj[0];
+}
+
 /// The graph numbered from 0: the caller's arrays, or copies of them.
 template <class Index>
 class call_graph {
@@ -90,7 +96,6 @@ class call_graph {
   call_graph& operator=(const call_graph&) = delete;
 
   [[nodiscard]] basic_csr_view<Index, Index> view() const { return {n_, xadj_, adjncy_}; }
-  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(adjncy_.size()); }
 
  private:
   Index n_;
@@ -98,12 +103,19 @@ class call_graph {
   std::vector<std::vector<Index>> copy_;
 };
 
+/// Whether the vertices have different weights.
+template <class Index>
+bool has_weights(const call_arguments<Index>& a) {
+  return a.vwgt != nullptr &&
+         std::any_of(a.vwgt, a.vwgt + a.n, [&](Index w) { return w != a.vwgt[0]; });
+}
+
 /// The vertex weights as order() takes them: at least 1, with a sum below 2^31, scaled if need be.
 /// Empty if all are equal. Throws std::bad_alloc.
 template <class Index>
 std::vector<std::int32_t> order_weights(const call_arguments<Index>& a) {
-  const std::span given(a.vwgt, a.vwgt == nullptr ? 0 : static_cast<std::size_t>(a.n));
-  if (std::ranges::adjacent_find(given, std::not_equal_to<>()) == given.end()) return {};
+  if (!has_weights(a)) return {};
+  const std::span given(a.vwgt, static_cast<std::size_t>(a.n));
   const double sum = std::accumulate(given.begin(), given.end(), 0.0);
   const double most = std::numeric_limits<std::int32_t>::max() - static_cast<double>(a.n);
   const double scale = std::min(1.0, most / sum);

@@ -220,6 +220,7 @@ TEST_CASE("neighbours may be repeated") {
 }
 
 TEST_CASE("the same arguments give the same order, the seed another one") {
+  const environment forgets("GSOFA_REUSE", "off");
   const test_graph g = grid(60, 60);
   const answer plain = nodend(g);
   CHECK(nodend(g) == plain);
@@ -348,7 +349,9 @@ TEST_CASE("arrays of the other width are refused without a read beyond their end
 
 TEST_CASE("threads may call at the same time, and rand() is the caller's") {
   const test_graph g = grid(50, 50);
+  setenv("GSOFA_REUSE", "off", 1);
   const answer expected = nodend(g);
+  unsetenv("GSOFA_REUSE");
   std::srand(5);
   const int drawn = std::rand();
   std::srand(5);
@@ -383,7 +386,8 @@ TEST_CASE("what the environment says") {
     if (!is_order(nodend(g))) _exit(1);
   });
   CHECK(lines_with(text, "gsofa: METIS_NodeND: n 400, 1520 entries, ") == 5);
-  CHECK(lines_with(text, ", amd, cpu, threads 1, ") == 2);
+  CHECK(lines_with(text, ", amd, cpu, threads 1, ") == 1);
+  CHECK(lines_with(text, ", amd, cpu, remembered, ") == 1);
   CHECK(lines_with(text, "METIS_NodeND ignores options of METIS: 12=0\n") == 1);
   CHECK(lines_with(text, "gsofa: GSOFA_ORDER: order: 'fast' is none of automatic, ") == 1);
   CHECK(lines_with(text, "gsofa: GSOFA_THREADS is '0', not a number of threads") == 1);
@@ -391,6 +395,64 @@ TEST_CASE("what the environment says") {
   CHECK(stderr_of([&] {
           if (nodend(g).status != error_input) _exit(1);
         }) == "gsofa: METIS_NodeND: GSOFA_METIS is off, and there is no other METIS to call\n");
+}
+
+TEST_CASE("an equal graph gets the order of a fresh process, another one its own") {
+  const test_graph g = grid(23, 19), far = grid(19, 23);
+  test_graph same_sizes = g;
+  std::swap(same_sizes.adjncy[0], same_sizes.adjncy[1]);
+  const std::vector<idx_t> ones(437, 1);
+  options_array seeded;
+  seeded.value[8] = 3;
+  using call = std::function<answer()>;
+  const std::vector<call> calls{[&] { return nodend(g); },
+                                [&] { return nodend(far); },
+                                [&] { return nodend(same_sizes); },
+                                [&] { return nodend(g, ones); },
+                                [&] { return nodend(g, {}, seeded.value.data()); },
+                                [&] { return nodendp(g, 2); },
+                                [&] { return nodendp(g, 4); },
+                                [&] {
+                                  const environment amd("GSOFA_ORDER", "amd");
+                                  return nodend(g);
+                                }};
+  std::vector<answer> fresh;
+  setenv("GSOFA_REUSE", "off", 1);
+  for (const call& c : calls) fresh.push_back(c());
+  unsetenv("GSOFA_REUSE");
+  const environment verbose("GSOFA_VERBOSE", "1");
+  // A process that is forked knows what its parent knew.
+  for (const std::string how : {", threads 1, ", ", remembered, "}) {
+    const auto all_as_fresh = [&] {
+      for (std::size_t k = 0; k < calls.size(); ++k) {
+        if (calls[k]() != fresh[k]) _exit(1);
+      }
+    };
+    CHECK(lines_with(stderr_of(all_as_fresh), how) == 8);
+    all_as_fresh();
+  }
+}
+
+TEST_CASE("the graphs used last are remembered within the budget") {
+  const environment amd("GSOFA_ORDER", "amd");  // saves time
+  // Two of the first three graphs fit into a MiB, the last one does not.
+  const idx_t columns = 800 / sizeof(idx_t);
+  const std::array<test_graph, 4> graphs{grid(columns, 100), grid(columns, 101), grid(columns, 99),
+                                         grid(columns, 250)};
+  const auto remembered = [&](const char* budget, std::initializer_list<std::size_t> sequence) {
+    return lines_with(stderr_of([&] {
+                        const environment mebibytes("GSOFA_REUSE", budget);
+                        const environment verbose("GSOFA_VERBOSE", "1");
+                        for (const std::size_t k : sequence) static_cast<void>(nodend(graphs[k]));
+                      }),
+                      "remembered");
+  };
+  CHECK(remembered("1", {0, 1, 0, 1}) == 2);
+  CHECK(remembered("1", {0, 1, 0, 2, 0}) == 2);
+  CHECK(remembered("1", {0, 1, 0, 2, 1}) == 1);
+  CHECK(remembered("1", {0, 3, 3, 0}) == 1);
+  CHECK(remembered("2", {0, 3, 3, 0}) == 2);
+  CHECK(remembered("off", {0, 0}) == 0);
 }
 
 TEST_CASE("the names of Fortran and of the METIS inside CHOLMOD") {
@@ -421,6 +483,7 @@ TEST_CASE("the names of Fortran and of the METIS inside CHOLMOD") {
 #ifdef GSOFA_FAILING_MALLOC
 TEST_CASE("where the system refuses threads the order is the same") {
   const test_graph g = grid(300, 200);
+  const environment forgets("GSOFA_REUSE", "off");
   const answer expected = nodend(g);
   const environment threads("GSOFA_THREADS", "8");
   for (const long count : {0, 2, 20}) {
@@ -435,13 +498,15 @@ TEST_CASE("where memory is short nothing is written") {
   enum : int { right = 10, refused = 20, never_failed = 30, wrong = 40 };
   const test_graph g = grid(12, 11);
   const answer expected = nodendp(g, 4);
+  setenv("GSOFA_REUSE", "off", 1);
+  long made = 0;
   const auto call_with_failing = [&](long k) {
     test_graph own = g;
     answer out = empty_answer(g, 4);
     fail_allocations(k, k);
     out.status = METIS_NodeNDP(own.n(), own.xadj.data(), own.adjncy.data(), nullptr, 4, nullptr,
                                out.perm.data(), out.iperm.data(), out.sizes.data());
-    const long made = allocations_made();
+    made = allocations_made();
     fail_allocations(0, 0);
     if (out == expected) return made < k ? never_failed : right;
     answer nothing = empty_answer(g, 4);
@@ -457,6 +522,17 @@ TEST_CASE("where memory is short nothing is written") {
     REQUIRE(k < 10000);
   }
   CHECK(times_refused > 20);
+  // No call fails because an order cannot be remembered.
+  unsetenv("GSOFA_REUSE");
+  std::string said;
+  for (long k = made + 1; said != "all done"; ++k) {
+    said = stderr_of([&] {
+      const int outcome = call_with_failing(k);
+      if (outcome == never_failed) std::fputs("all done", stderr);
+      if (outcome != never_failed && outcome != right) _exit(1);
+    });
+    REQUIRE(k < made + 30);
+  }
 }
 #endif
 
@@ -531,35 +607,6 @@ TEST_CASE("METIS_NodeNDP of METIS has that tree too") {
 
 TEST_SUITE_END();
 
-TEST_SUITE_BEGIN("local");
-
-#ifdef GSOFA_LOCAL_CALLER
-TEST_CASE("a plugin's own METIS is found, as of a module of Python") {
-  void* const plugin = dlopen(GSOFA_LOCAL_CALLER, RTLD_NOW | RTLD_LOCAL);
-  REQUIRE(plugin != nullptr);
-  const auto call = reinterpret_cast<int (*)(idx_t*, idx_t*, idx_t*, idx_t*, idx_t*, idx_t*)>(
-      dlsym(plugin, "call_nodend"));
-  REQUIRE((call != nullptr));
-  const auto order = [&] {
-    test_graph g = grid(25, 25);
-    idx_t n = g.n();
-    std::array<idx_t, 40> options{};
-    answer out = empty_answer(g);
-    out.status =
-        call(&n, g.xadj.data(), g.adjncy.data(), options.data(), out.perm.data(), out.iperm.data());
-    CHECK(options[39] == -1);
-    return out;
-  };
-  CHECK(order() == nodend(grid(25, 25)));
-  const environment off("GSOFA_METIS", "off");
-  CHECK(nodend(grid(25, 25)).status == error_input);
-  const answer original = order();
-  CHECK(is_order(original));
-}
-#endif
-
-TEST_SUITE_END();
-
 TEST_SUITE_BEGIN("both");
 
 TEST_CASE("two drop-ins do not call each other for ever") {
@@ -602,9 +649,12 @@ TEST_CASE("a name of METIS that another library defines for itself is called unc
 }
 #endif
 
+TEST_SUITE_END();
+
+TEST_SUITE_BEGIN("local");
+
 #ifdef GSOFA_OTHER_CALLER
-TEST_CASE("two METIS of different widths in a process: each caller gets an order in its width") {
-  REQUIRE(dlopen(GSOFA_NEXT_METIS, RTLD_NOW | RTLD_GLOBAL) != nullptr);
+TEST_CASE("a plugin's own METIS is found, also next to one of the other width") {
   void* const plugin = dlopen(GSOFA_OTHER_CALLER, RTLD_NOW | RTLD_LOCAL);
   REQUIRE(plugin != nullptr);
   using other_idx = std::int64_t;
@@ -612,21 +662,30 @@ TEST_CASE("two METIS of different widths in a process: each caller gets an order
                                              other_idx*, other_idx*)>(dlsym(plugin, "call_nodend"));
   REQUIRE((call != nullptr));
   const test_graph g = grid(25, 25);
-  std::vector<other_idx> xadj(g.xadj.begin(), g.xadj.end());
-  std::vector<other_idx> adjncy(g.adjncy.begin(), g.adjncy.end());
-  std::vector<other_idx> perm(625, untouched), iperm(625, untouched);
-  std::array<other_idx, 41> options{};
-  other_idx n = 625;
   const answer own = nodend(g);
-  CHECK(is_order(own));
-  CHECK(call(&n, xadj.data(), adjncy.data(), options.data(), perm.data(), iperm.data()) == ok);
-  CHECK(options[39] == -1);
-  CHECK(options[40] == 0);
-  CHECK(std::ranges::equal(perm, own.perm));
-  CHECK(std::ranges::equal(iperm, own.iperm));
-  const environment off("GSOFA_METIS", "off");
-  CHECK(call(&n, xadj.data(), adjncy.data(), options.data(), perm.data(), iperm.data()) == ok);
-  CHECK(perm.front() == 624);  // the reverse, by the METIS of the other width
+  const auto check = [&](bool is_off) {
+    std::vector<other_idx> xadj(g.xadj.begin(), g.xadj.end());
+    std::vector<other_idx> adjncy(g.adjncy.begin(), g.adjncy.end());
+    std::vector<other_idx> perm(625, untouched), iperm(625, untouched);
+    std::array<other_idx, 41> options{};
+    other_idx n = 625;
+    CHECK(call(&n, xadj.data(), adjncy.data(), options.data(), perm.data(), iperm.data()) == ok);
+    CHECK(options[39] == -1);
+    CHECK(options[40] == 0);
+    CHECK(std::ranges::equal(perm, own.perm) == !is_off);
+    CHECK(std::ranges::equal(iperm, own.iperm) == !is_off);
+    CHECK((perm.front() == 624) == is_off);  // the reverse, by the plugin's METIS
+  };
+  check(false);
+  setenv("GSOFA_METIS", "off", 1);
+  check(true);
+  CHECK(nodend(g).status == error_input);
+  REQUIRE(dlopen(GSOFA_NEXT_METIS, RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  check(true);
+  CHECK(is_order(nodend(g)));
+  unsetenv("GSOFA_METIS");
+  check(false);
+  CHECK(nodend(g) == own);
 }
 #endif
 
@@ -652,8 +711,8 @@ TEST_CASE("a rank of several does not take another order if its device fails") {
 
 TEST_CASE("a graph with a million entries has an order, as one of several ranks the same") {
   const test_graph g = grid(560, 450);  // 1,005,980 entries
-  const answer alone = nodend(g);
-  CHECK(is_order(alone));
+  const environment forgets("GSOFA_REUSE", "off");
+  CHECK(is_order(nodend(g)));
   const environment ranks("OMPI_COMM_WORLD_SIZE", "2");
   const environment of_openmp("OMP_NUM_THREADS", "1");
   const environment verbose("GSOFA_VERBOSE", "1");

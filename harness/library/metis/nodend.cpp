@@ -29,61 +29,53 @@ namespace {
 constexpr const char* set_defaults_of_metis = "METIS_SetDefaultOptions";
 constexpr const char* set_defaults_of_cholmod = "SuiteSparse_metis_METIS_SetDefaultOptions";
 
-// Calls answer(Index{}) with the type of the caller's indices, or the hidden function if it has
+// Runs call_of(Index{}) with the type of the caller's indices, or the hidden function if it has
 // another interface.
-template <class Answer, class Original>
-int in_width_of(const hidden& of, const Answer& answer, const Original& original) noexcept {
+template <class CallOf, class Original>
+int in_width_of(const hidden& of, const CallOf& call_of, const Original& original) noexcept {
   was_called = true;
   const int bits = index_bits(of);
   if (bits == 0) return original();
-  return bits == 64 ? answer(std::int64_t{}) : answer(std::int32_t{});
+  if (bits == 32) return run(call_of(std::int32_t{}), of.function, original);
+  return run(call_of(std::int64_t{}), of.function, original);
 }
 
 int nodend(const hidden& of, void* nvtxs, void* xadj, void* adjncy, void* vwgt, void* options,
            void* perm, void* iperm) {
-  const auto original = [&] {
+  const auto call_of = [&]<class Index>(Index zero) {
+    const auto as = [](void* p) { return static_cast<Index*>(p); };
+    const Index n = nvtxs == nullptr ? --zero : *as(nvtxs);
+    return order_call<Index>{
+        of.name, {n, as(xadj), as(adjncy), as(vwgt), as(options)}, as(perm), as(iperm)};
+  };
+  return in_width_of(of, call_of, [&] {
     using function = int(void*, void*, void*, void*, void*, void*, void*);
     return reinterpret_cast<function*>(of.function)(nvtxs, xadj, adjncy, vwgt, options, perm,
                                                     iperm);
-  };
-  const auto answer = [&]<class Index>(Index) {
-    const auto as = [](void* p) { return static_cast<Index*>(p); };
-    const order_call<Index> call{.name = of.name,
-                                 .arguments = {nvtxs == nullptr ? Index{-1} : *as(nvtxs), as(xadj),
-                                               as(adjncy), as(vwgt), as(options)},
-                                 .perm = as(perm),
-                                 .iperm = as(iperm)};
-    return run(call, of.function, original);
-  };
-  return in_width_of(of, answer, original);
+  });
 }
 
 // METIS numbers the vertices from 0 here, whatever the options say, and its tree is that of a power
 // of two: other arguments are left to the hidden function.
 int nodendp(const hidden& of, std::int64_t nvtxs, void* xadj, void* adjncy, void* vwgt,
             std::int64_t npes, void* options, void* perm, void* iperm, void* sizes) {
-  const auto original = [&] {
+  const auto call_of = [&]<class Index>(Index zero) {
+    const auto as = [](void* p) { return static_cast<Index*>(p); };
+    const auto parts = static_cast<std::uint64_t>(std::max(static_cast<Index>(npes), zero));
+    const int levels = static_cast<int>(std::bit_width(parts));
+    const bool has_tree = std::has_single_bit(parts) && levels <= gsofa::most_tree_levels &&
+                          sizes != nullptr && numbering(as(options)) == 0;
+    const Index n = has_tree ? static_cast<Index>(nvtxs) : --zero;
+    return order_call<Index>{of.name,  {n, as(xadj), as(adjncy), as(vwgt), as(options)},
+                             as(perm), as(iperm),
+                             levels,   as(sizes)};
+  };
+  return in_width_of(of, call_of, [&] {
     using function =
         int(std::int64_t, void*, void*, void*, std::int64_t, void*, void*, void*, void*);
     return reinterpret_cast<function*>(of.function)(nvtxs, xadj, adjncy, vwgt, npes, options, perm,
                                                     iperm, sizes);
-  };
-  const auto answer = [&]<class Index>(Index) {
-    const auto as = [](void* p) { return static_cast<Index*>(p); };
-    const auto parts = static_cast<std::uint64_t>(std::max(static_cast<Index>(npes), Index{0}));
-    const int levels = static_cast<int>(std::bit_width(parts));
-    const bool has_tree = std::has_single_bit(parts) && levels <= gsofa::most_tree_levels &&
-                          sizes != nullptr && numbering(as(options)) == 0;
-    const order_call<Index> call{.name = of.name,
-                                 .arguments = {has_tree ? static_cast<Index>(nvtxs) : Index{-1},
-                                               as(xadj), as(adjncy), as(vwgt), as(options)},
-                                 .perm = as(perm),
-                                 .iperm = as(iperm),
-                                 .tree_levels = levels,
-                                 .sizes = as(sizes)};
-    return run(call, of.function, original);
-  };
-  return in_width_of(of, answer, original);
+  });
 }
 
 int set_default_options(void* hidden, void* options) {

@@ -9,13 +9,17 @@
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gsofa/gsofa.hpp"
 #include "harness/library/metis/call_graph.hpp"
+#include "harness/library/metis/graph_memory.hpp"
 #include "harness/library/metis/settings.hpp"
 
 namespace gsofa::metis_abi {
@@ -82,23 +86,27 @@ void say_ignored_options(const order_call<Index>& c) {
 }
 
 /// The order of the plan; the default order on the host if this build or this machine lacks that
-/// order. Throws as order() does.
+/// order, or, as pattern_order::fallback says, if it failed. Throws as order() does.
 template <class Index>
 pattern_order find_order(const order_call<Index>& c, const call_graph<Index>& g, const settings& s,
                          order_options o) {
+  std::string failed;
   try {
     return order(g.view(), o);
   } catch (const analysis_error& e) {
     const bool is_of_host = o.device == compute_device::cpu;
     if (o.order.method == order_method::cpu_nested_dissection || is_parallel_job()) throw;
     if (is_of_host && e.kind() == failure::out_of_memory) throw;
+    if (e.kind() != failure::unavailable) failed = e.what();
     if (s.order || s.verbose) {
       say_once(std::string(c.name) + ": " + e.what() + ": the default order of the host is used");
     }
   }
   o.order = host_order;
   o.device = compute_device::cpu;
-  return order(g.view(), o);
+  pattern_order out = order(g.view(), o);
+  if (!failed.empty()) out.fallback = failed;
+  return out;
 }
 
 /// METIS writes the sum of the weights of each node, and no sizes of a tree of one node.
@@ -137,25 +145,26 @@ void write_order(const order_call<Index>& c, const pattern_order& o) {
   if (c.sizes != nullptr) write_sizes(c, o);
 }
 
-/// The lines of GSOFA_VERBOSE=1.
+/// The lines of GSOFA_VERBOSE=1. threads: 0: the order was remembered.
 template <class Index>
-void report(const order_call<Index>& c, const pattern_order& found, std::int64_t entries,
-            bool has_weights, int threads, double seconds) {
+void report(const order_call<Index>& c, const pattern_order& found, int threads, double seconds) {
   say_ignored_options(c);
+  const call_arguments<Index>& a = c.arguments;
+  const std::string how = threads > 0 ? "threads " + std::to_string(threads) : "remembered";
   std::array<char, 256> line{};
-  std::snprintf(line.data(), line.size(), "%s: n %lld, %lld entries%s, %s, %s, threads %d, %.3g s",
-                c.name, static_cast<long long>(c.arguments.n), static_cast<long long>(entries),
-                has_weights ? ", weights" : "", found.order.c_str(),
-                found.order.starts_with("gpu_") ? "gpu" : "cpu", threads, seconds);
+  std::snprintf(line.data(), line.size(), "%s: n %lld, %lld entries%s, %s, %s, %s, %.3g s", c.name,
+                static_cast<long long>(a.n), static_cast<long long>(entries_of(a)),
+                has_weights(a) ? ", weights" : "", found.order.c_str(),
+                found.order.starts_with("gpu_") ? "gpu" : "cpu", how.c_str(), seconds);
   say(line.data());
 }
 
+/// The order by libgsofa, and its threads.
 template <class Index>
-void order_graph(const order_call<Index>& c, const settings& s) {
-  const auto begin = std::chrono::steady_clock::now();
+std::pair<pattern_order, int> new_order(const order_call<Index>& c, const settings& s) {
   const call_graph<Index> g(c.arguments);
   const std::vector<std::int32_t> weights = order_weights(c.arguments);
-  const order_plan plan = plan_for(s, g.entries(), !weights.empty());
+  const order_plan plan = plan_for(s, entries_of(c.arguments), !weights.empty());
   order_options o;
   o.order = plan.order;
   o.device = plan.device;
@@ -165,11 +174,39 @@ void order_graph(const order_call<Index>& c, const settings& s) {
   if (o.order == order_method::cpu_nested_dissection) o.order = host_order;
   o.tree_levels = c.tree_levels;
   o.layout = tree_layout::nested;
-  const pattern_order found = find_order(c, g, s, o);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  // Nothing below may fail: an error means that nothing was written.
-  if (s.verbose) report(c, found, g.entries(), !weights.empty(), o.threads, taken.count());
-  write_order(c, found);
+  return {find_order(c, g, s, o), o.threads};
+}
+
+template <class Index>
+void order_graph(const order_call<Index>& c, const settings& s) {
+  const auto begin = std::chrono::steady_clock::now();
+  const call_arguments<Index>& a = c.arguments;
+  const std::array<std::int64_t, 5> numbers{sizeof(Index), numbering(a.options), seed(a.options),
+                                            c.tree_levels, is_parallel_job()};
+  const auto bytes = [](const auto* first, std::size_t size) {
+    return std::as_bytes(std::span(first, first == nullptr ? 0 : size));
+  };
+  const auto text = [&](const char* name) {
+    return bytes(variable(name).data(), variable(name).size());
+  };
+  const auto n = static_cast<std::size_t>(a.n);
+  const order_key key{bytes(numbers.data(), numbers.size()),
+                      text("GSOFA_ORDER"),
+                      text("GSOFA_FACTORIZATIONS"),
+                      bytes(a.xadj, n == 0 ? 0 : n + 1),
+                      bytes(a.adjncy, static_cast<std::size_t>(entries_of(a))),
+                      bytes(a.vwgt, n)};
+  const auto answer = [&](const pattern_order& o, int threads) {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    if (s.verbose) report(c, o, threads, taken.count());
+    // A device that failed may work next time.
+    if (threads > 0 && o.fallback.empty()) remember(key, o, s.reuse);
+    // Nothing below may fail: an error means that nothing was written.
+    write_order(c, o);
+  };
+  if (const auto known = remembered_order(key, s.reuse)) return answer(*known, 0);
+  const auto [made, threads] = new_order(c, s);
+  answer(made, threads);
 }
 
 /// The status of a call. `hidden` is the function that it hides, or null; `original` calls it with

@@ -1,5 +1,6 @@
 #include "harness/library/metis/settings.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -22,17 +23,17 @@ constexpr std::int64_t most_entries_of_one_thread = 100'000;
 // a graph with this many entries.
 constexpr std::int64_t fewest_entries_of_device = 1'000'000;
 
-std::string_view variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 void refuse(const char* name, std::string_view value, const char* accepted) {
   say_once(std::string(name) + " is '" + std::string(value) + "', not " + accepted +
            ": the default is used");
 }
 
 }  // namespace
+
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 bool is_parallel_job() { return size_of_job().of_job > 1; }
 
@@ -49,6 +50,16 @@ settings read_settings() {
       out.order = order_choice(std::string(order));
     } catch (const invalid_input& e) {
       say_once("GSOFA_ORDER: " + std::string(e.what()) + ": the default is used");
+    }
+  }
+  if (const std::string_view reuse = variable("GSOFA_REUSE"); !reuse.empty()) {
+    std::size_t mebibytes = 0;
+    const auto [rest, fault] = std::from_chars(reuse.begin(), reuse.end(), mebibytes);
+    const bool is_number = fault == std::errc() && rest == reuse.end() && mebibytes < 1 << 30;
+    if (is_number || reuse == "off") {
+      out.reuse = mebibytes << 20;
+    } else {
+      refuse("GSOFA_REUSE", reuse, "off or a number of MiB");
     }
   }
   try {

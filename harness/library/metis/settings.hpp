@@ -1,19 +1,25 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "gsofa/gsofa.hpp"
 
 namespace gsofa::metis_abi {
 
+/// The value of an environment variable; empty if it is not set.
+std::string_view variable(const char* name);
+
 /// What the environment says (README.md). Read anew by every call.
 struct settings {
-  bool off = false;                   ///< GSOFA_METIS=off
-  bool verbose = false;               ///< GSOFA_VERBOSE=1
-  std::optional<order_choice> order;  ///< GSOFA_ORDER
-  int threads = 0;                    ///< GSOFA_THREADS; 0: not set
+  bool off = false;                            ///< GSOFA_METIS=off
+  bool verbose = false;                        ///< GSOFA_VERBOSE=1
+  std::optional<order_choice> order;           ///< GSOFA_ORDER
+  int threads = 0;                             ///< GSOFA_THREADS; 0: not set
+  std::size_t reuse = std::size_t{256} << 20;  ///< GSOFA_REUSE, in bytes
 };
 
 /// Whether the launcher says that this process is one of several ranks. Their orders must be equal,
