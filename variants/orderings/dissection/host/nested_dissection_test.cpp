@@ -166,6 +166,10 @@ TEST_CASE("a level of a search separates; on grids along axes it is smaller than
     const graph cube = graph_of("grid7:nx=20");
     REQUIRE(level_separator(cube, key, t, s));
     CHECK(t.weight[separator] <= 300);  // a plane has 400
+    team alone;
+    bisector of_one_replica(alone, {.replicas = 1});
+    REQUIRE(of_one_replica.bisect(cube, key, 0));
+    CHECK(of_one_replica.best().weight[separator] <= 300);
     const graph square = graph_of("grid5:nx=60");
     REQUIRE(level_separator(square, key, t, s));
     CHECK(t.weight[separator] < 60);
