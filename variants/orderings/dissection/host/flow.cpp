@@ -74,20 +74,22 @@ class band_flow {
     s_.through.assign(at(size()), 0);
     s_.excess.assign(2 * at(size()), 0);
     s_.level.resize(2 * at(size()));
-    s_.first_entry.clear();
-    offset_t entries = 0;
+    s_.first_entry.assign(1, 0);
+    s_.neighbours.clear();
     for (index_t i = 0; i < size(); ++i) {
-      const index_t v = s_.band[at(i)];
       unsigned next_to = 0;
-      for (const index_t u : g_.row(v)) {
-        if (s_.number[at(u)] == outside) next_to |= t_.side[at(u)] == from_ ? 1U : 2U;
+      for (const index_t u : g_.row(s_.band[at(i)])) {
+        if (const index_t j = s_.number[at(u)]; j != outside) {
+          s_.neighbours.push_back(j);
+        } else {
+          next_to |= t_.side[at(u)] == from_ ? 1U : 2U;
+        }
       }
       s_.next_to[at(i)] = static_cast<std::uint8_t>(next_to);
       if (is_next_to_source(i)) s_.through[at(i)] = s_.excess[at(exit(i))] = weight(i);
-      s_.first_entry.push_back(entries);
-      entries += g_.degree(v);
+      s_.first_entry.push_back(s_.neighbours.size());
     }
-    s_.flow.assign(at(entries), 0);
+    s_.flow.assign(s_.neighbours.size(), 0);
   }
 
   // Finds the levels of the nodes that reach the sink, and lists these nodes in s_.queue; false if
@@ -112,12 +114,12 @@ class band_flow {
       if (node == exit(i)) {
         const bool has_room = s_.through[at(i)] < weight(i);
         if (has_room && !is_next_to_source(i)) reach(entrance(i), level);
-        for_row(i, [&](index_t j, offset_t e) {
-          if (s_.flow[at(e)] > 0) reach(entrance(j), level);
+        for_row(i, [&](index_t j, std::size_t e) {
+          if (s_.flow[e] > 0) reach(entrance(j), level);
         });
       } else {
         if (s_.through[at(i)] > 0) reach(exit(i), level);
-        for_row(i, [&](index_t j, offset_t) { reach(exit(j), level); });
+        for_row(i, [&](index_t j, std::size_t) { reach(exit(j), level); });
       }
     }
     return any;
@@ -125,11 +127,8 @@ class band_flow {
   // body(neighbour of i in the band, entry of the row of i).
   template <class Body>
   void for_row(index_t i, Body&& body) {
-    offset_t e = s_.first_entry[at(i)];
-    for (const index_t u : g_.row(s_.band[at(i)])) {
-      if (const index_t j = s_.number[at(u)]; j != outside) body(j, e);
-      ++e;
-    }
+    const std::size_t end = s_.first_entry[at(i) + 1];
+    for (std::size_t e = s_.first_entry[at(i)]; e < end; ++e) body(s_.neighbours[e], e);
   }
 
   // Moves the excess of a node to nodes of the level below.
@@ -147,25 +146,27 @@ class band_flow {
     };
     if (node == entrance(i)) {
       s_.through[at(i)] += move(exit(i), weight(i) - s_.through[at(i)]);
-      for_row(i, [&](index_t j, offset_t) {
+      for_row(i, [&](index_t j, std::size_t) {
         if (excess == 0 || s_.level[at(exit(j))] != below) return;
-        index_t& flow = s_.flow[at(entry_of(j, s_.band[at(i)]))];
+        index_t& flow = s_.flow[entry_of(j, i)];
         flow -= move(exit(j), flow);
       });
     } else if (below == 0) {
       excess = 0;
     } else {
       // No more than the vertex lets through: what is left may go another way.
-      for_row(i, [&](index_t j, offset_t e) {
-        s_.flow[at(e)] += move(entrance(j), weight(j) - s_.excess[at(entrance(j))]);
+      for_row(i, [&](index_t j, std::size_t e) {
+        s_.flow[e] += move(entrance(j), weight(j) - s_.excess[at(entrance(j))]);
       });
       s_.through[at(i)] -= move(entrance(i), s_.through[at(i)]);
     }
   }
-  // The entry of u in the row of vertex j of the band.
-  [[nodiscard]] offset_t entry_of(index_t j, index_t u) const {
-    const auto row = g_.row(s_.band[at(j)]);
-    return s_.first_entry[at(j)] + (std::ranges::find(row, u) - row.begin());
+  // The entry of i in the row of its neighbour j.
+  [[nodiscard]] std::size_t entry_of(index_t j, index_t i) const {
+    return static_cast<std::size_t>(
+        std::find(s_.neighbours.begin() + static_cast<offset_t>(s_.first_entry[at(j)]),
+                  s_.neighbours.end(), i) -
+        s_.neighbours.begin());
   }
 
   // Takes the separator next to the sink, if it is better than S.

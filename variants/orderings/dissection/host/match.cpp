@@ -2,6 +2,7 @@
 // hops).
 
 #include <algorithm>
+#include <numeric>
 
 #include "variants/orderings/dissection/host/stages.hpp"
 
@@ -13,16 +14,7 @@ constexpr index_t unmatched = workspace::unmatched;
 constexpr index_t nobody = -1;
 constexpr index_t unknown = -2;
 
-// A number of the edge (u, v), seen from v.
-struct edge_rank {
-  std::uint64_t first;
-  index_t u;
-  auto operator<=>(const edge_rank&) const = default;
-};
-
-edge_rank rank_of(index_t weight, std::uint32_t tie_v, std::uint32_t tie_u, index_t u) {
-  return {edge_rank_of(weight, tie_v, tie_u), u};
-}
+constexpr std::uint64_t all_bits_if(bool is) { return 0U - static_cast<std::uint64_t>(is); }
 
 // What a search of the best neighbours reads.
 struct matching {
@@ -30,69 +22,81 @@ struct matching {
       : g(graph),
         adj(graph.adj.data()),
         edge(graph.edge.empty() ? nullptr : graph.edge.data()),
-        weight(graph.weight.data()),
-        match(w.match.data()),
+        free_weight(w.free_weight.data()),
         tie(w.tie.data()) {}
+
+  [[nodiscard]] bool is_free(index_t v) const { return free_weight[v] != max_index; }
 
   const graph& g;
   const index_t* adj;
   const index_t* edge;  // nullptr: all are 1
-  const index_t* weight;
-  const index_t* match;
+  const index_t* free_weight;
   const std::uint32_t* tie;
 };
 
-// The neighbour of v of the highest edge among those that may match it; Weights: edges have some.
-template <bool Weights, class May>
-index_t highest_edge(const matching& m, index_t v, const May& may) {
-  edge_rank best{0, nobody};
+// The neighbour of v of the highest edge among those whose free_weight is at most `most`; Weights:
+// edges have some. Without branches: they would be of chance.
+template <bool Weights>
+index_t highest_edge(const matching& m, index_t v, index_t most) {
+  std::uint64_t best = 1;  // below all ranks
+  index_t best_u = nobody;
   const offset_t end = m.g.end[at(v)];
+  const std::uint32_t tie = m.tie[v];
   for (offset_t e = m.g.begin[at(v)]; e < end; ++e) {
     const index_t u = m.adj[e];
-    if (!may(u)) continue;
-    best = std::max(best, rank_of(Weights ? m.edge[e] : 1, m.tie[v], m.tie[u], u));
+    const std::uint64_t rank = edge_rank_of(Weights ? m.edge[e] : 1, tie, m.tie[u]);
+    const std::uint64_t own = rank & all_bits_if(m.free_weight[u] <= most);
+    const std::uint64_t higher = all_bits_if((own > best) | ((own == best) & (u > best_u)));
+    best ^= (best ^ own) & higher;
+    best_u ^= (best_u ^ u) & static_cast<index_t>(higher);
   }
-  return best.u;
+  return best_u;
 }
 
-template <class May>
-index_t highest_edge(const matching& m, index_t v, const May& may) {
-  return m.edge == nullptr ? highest_edge<false>(m, v, may) : highest_edge<true>(m, v, may);
-}
-
-// The neighbour of v of the highest edge among those that are free and light enough.
-index_t best_neighbour(const matching& m, index_t v, offset_t most) {
-  const offset_t left = most - m.weight[v];
-  return highest_edge(m, v,
-                      [&](index_t u) { return m.match[u] == unmatched && m.weight[u] <= left; });
+index_t highest_edge(const matching& m, index_t v, index_t most) {
+  return m.edge == nullptr ? highest_edge<false>(m, v, most) : highest_edge<true>(m, v, most);
 }
 
 // Free vertices propose to their best neighbours; mutual proposals match. A proposal stands until
 // its receiver is matched, as the set of free neighbours only shrinks.
 void handshake(team& crew, workspace& w, const graph& g, offset_t most) {
   const matching m(w, g);
+  std::vector<index_t>& free = w.free;
   for (int round = 0; round < handshake_rounds; ++round) {
-    crew.ranges(g.n, vertex_grain, [&](int, offset_t from, offset_t to) {
-      for (auto v = static_cast<index_t>(from); v < to; ++v) {
+    const auto count = static_cast<offset_t>(free.size());
+    crew.ranges(count, vertex_grain, [&](int, offset_t from, offset_t to) {
+      for (offset_t k = from; k < to; ++k) {
+        const index_t v = free[at(k)];
         const index_t p = w.proposal[at(v)];
-        if (w.match[at(v)] != unmatched || p == nobody) continue;
-        if (p == unknown || w.match[at(p)] != unmatched) {
-          w.proposal[at(v)] = best_neighbour(m, v, most);
+        if (p == nobody || !m.is_free(v)) continue;
+        if (p == unknown || !m.is_free(p)) {
+          const offset_t left = std::min<offset_t>(most - g.weight[at(v)], max_index - 1);
+          w.proposal[at(v)] = highest_edge(m, v, static_cast<index_t>(left));
         }
       }
     });
     std::atomic<bool> any{false};
-    crew.ranges(g.n, vertex_grain, [&](int, offset_t from, offset_t to) {
+    crew.ranges(count, vertex_grain, [&](int, offset_t from, offset_t to) {
       bool matched = false;
-      for (auto v = static_cast<index_t>(from); v < to; ++v) {
+      for (offset_t k = from; k < to; ++k) {
+        const index_t v = free[at(k)];
         const index_t p = w.proposal[at(v)];
-        if (w.match[at(v)] != unmatched || p < 0 || w.proposal[at(p)] != v) continue;
-        w.match[at(v)] = p;
-        matched = true;
+        const bool matches = w.proposal[at(p < 0 ? v : p)] == v;
+        matched |= matches & m.is_free(v);
+        w.match[at(v)] = matches ? p : w.match[at(v)];
+        w.free_weight[at(v)] |=
+            static_cast<index_t>(all_bits_if(matches)) & static_cast<index_t>(max_index);
       }
       if (matched) any.store(true, std::memory_order_relaxed);
     });
     if (!any.load(std::memory_order_relaxed)) return;
+    if (crew.size() > 1) continue;
+    std::size_t kept = 0;
+    for (const index_t v : free) {
+      free[kept] = v;
+      kept += m.is_free(v) ? 1 : 0;
+    }
+    free.resize(kept);
   }
 }
 
@@ -101,7 +105,7 @@ void handshake(team& crew, workspace& w, const graph& g, offset_t most) {
 index_t meeting_place(const matching& m, index_t v, offset_t widest) {
   const graph& g = m.g;
   if (g.degree(v) == 0) return g.n;
-  const index_t u = highest_edge(m, v, [](index_t) { return true; });
+  const index_t u = highest_edge(m, v, max_index);
   return g.degree(v) == 1 || g.degree(u) <= widest ? u : nobody;
 }
 
@@ -110,13 +114,15 @@ index_t meeting_place(const matching& m, index_t v, offset_t widest) {
 void two_hop(team& crew, workspace& w, const graph& g, offset_t most) {
   const offset_t widest = widest_meeting_place(g.entries, g.n);
   const matching m(w, g);
-  crew.ranges(g.n, vertex_grain, [&](int, offset_t from, offset_t to) {
-    for (auto v = static_cast<index_t>(from); v < to; ++v) {
-      w.proposal[at(v)] = w.match[at(v)] == unmatched ? meeting_place(m, v, widest) : nobody;
+  const auto count = static_cast<offset_t>(w.free.size());
+  crew.ranges(count, vertex_grain, [&](int, offset_t from, offset_t to) {
+    for (offset_t k = from; k < to; ++k) {
+      const index_t v = w.free[at(k)];
+      w.proposal[at(v)] = m.is_free(v) ? meeting_place(m, v, widest) : nobody;
     }
   });
   w.slot.assign(at(g.n) + 1, nobody);
-  for (index_t v = 0; v < g.n; ++v) {
+  for (const index_t v : w.free) {
     const index_t p = w.proposal[at(v)];
     if (p == nobody) continue;
     index_t& first = w.slot[at(p)];
@@ -137,6 +143,9 @@ void two_hop(team& crew, workspace& w, const graph& g, offset_t most) {
 void match(team& crew, workspace& w, const graph& fine, offset_t most, std::uint64_t key) {
   w.match.assign(at(fine.n), unmatched);
   w.proposal.assign(at(fine.n), unknown);
+  w.free_weight.assign(fine.weight.begin(), fine.weight.begin() + fine.n);
+  w.free.resize(at(fine.n));
+  std::iota(w.free.begin(), w.free.end(), 0);
   w.tie.resize(at(fine.n));
   crew.ranges(fine.n, vertex_grain, [&](int, offset_t from, offset_t to) {
     for (auto v = static_cast<index_t>(from); v < to; ++v) w.tie[at(v)] = vertex_hash(key, v);

@@ -68,10 +68,14 @@ class pass {
   [[nodiscard]] std::span<const index_t> row(index_t v) const {
     return {adj_ + begin_[v], at(end_[v] - begin_[v])};
   }
+  // The weight of u if it is in y, else 0; without a branch, which would be of chance.
+  [[nodiscard]] index_t weight_in_y(index_t u) const {
+    return weight_[u] & -static_cast<index_t>(side_[u] == y_);
+  }
   // Weight of v less that of its neighbours in y.
   [[nodiscard]] index_t gain_of(index_t v) const {
     index_t gain = weight_[v];
-    for (const index_t u : row(v)) gain -= side_[u] == y_ ? weight_[u] : 0;
+    for (const index_t u : row(v)) gain -= weight_in_y(u);
     return gain;
   }
   void leave(index_t v) {
@@ -213,14 +217,10 @@ class step_moves : pass {
     const index_t own = weight_[u];
     index_t gain = own;
     for (const index_t z : row(u)) {
-      const std::uint8_t where = side_[z];
-      if (where == x_) continue;
-      if (where == y_) {
-        gain -= weight_[z];
-      } else if (const index_t slot = slot_[z]; slot != no_slot) {
-        std::uint64_t& rank = ranks_[at(slot)];
-        rank = with_stamp(rank + (static_cast<std::uint64_t>(own) << 32), stamp_);
-      }
+      gain -= weight_in_y(z);
+      if (side_[z] != separator || slot_[z] == no_slot) continue;
+      std::uint64_t& rank = ranks_[at(slot_[z])];
+      rank = with_stamp(rank + (static_cast<std::uint64_t>(own) << 32), stamp_);
     }
     add(u, move_rank(gain, stamp_, u, salt_));
   }
@@ -283,12 +283,8 @@ class rounds : pass {
     const index_t own = weight_[u];
     index_t gain = own;
     for (const index_t z : row(u)) {
-      const std::uint8_t where = side_[z];
-      if (where == x_) continue;
-      if (where == y_) {
-        gain -= weight_[z];
-        continue;
-      }
+      gain -= weight_in_y(z);
+      if (side_[z] != separator) continue;
       const std::size_t slot = at(slot_[z]);
       if (slot >= first_drawn || all_.gain[slot] == least_gain) continue;
       all_.gain[slot] += own;

@@ -130,6 +130,8 @@ struct workspace {
   std::vector<scratch> per_thread;
   std::vector<index_t> match;  ///< by vertex: its mate, or unmatched
   std::vector<index_t> proposal, slot;
+  std::vector<index_t> free;         ///< among them all vertices that are not matched, ascending
+  std::vector<index_t> free_weight;  ///< by vertex: its weight; max_index once it is matched
   std::vector<std::uint32_t> tie;
 };
 
@@ -195,11 +197,12 @@ struct flow_space {
   std::vector<index_t> band;          ///< vertices
   std::vector<std::uint8_t> next_to;  ///< 1: the source, 2: the sink, 3: both
   std::vector<index_t> through;       ///< flow from entrance to exit
-  std::vector<offset_t> first_entry;  ///< of the row of the vertex in flow
-  std::vector<index_t> flow;          ///< by entry of a row: to the neighbour
-  std::vector<index_t> excess;        ///< by node
-  std::vector<index_t> level;         ///< by node: distance to the sink
-  std::vector<index_t> queue;         ///< nodes by their levels
+  std::vector<index_t> neighbours;    ///< by rows: vertices of the band
+  std::vector<std::size_t> first_entry;  ///< of each row, and the end of the last one
+  std::vector<index_t> flow;             ///< by entry of a row: to the neighbour
+  std::vector<index_t> excess;           ///< by node
+  std::vector<index_t> level;            ///< by node: distance to the sink
+  std::vector<index_t> queue;            ///< nodes by their levels
 };
 /// Replaces the separator of t by one of the least weight in a band around it, if that is better
 /// (cost_function::takes_minimum).
