@@ -71,14 +71,15 @@ bool is_symmetric(const static_lu::matrix& a) {
 
 }  // namespace
 
-linear_system read_system(const std::string& name, bool symmetric) {
+linear_system read_system(const std::string& name, bool symmetric, bool made_up) {
   linear_system s{.name = name, .a = {}, .b = {}};
   matrix_file_header header;
   header.field = "pattern";  // of a generated matrix
   const pattern p =
       name.starts_with("gen:") ? generate(name.substr(4)) : read_matrix_file(name, &header);
-  if (header.field == "pattern") {
-    s.a = with_values(symmetric ? symmetrized(p, diagonal::keep) : with_diagonal(p), symmetric);
+  if (made_up || header.field == "pattern") {
+    s.a = with_values(symmetric ? symmetrized(with_diagonal(p), diagonal::keep) : with_diagonal(p),
+                      symmetric);
   } else {
     s.a = static_lu::read_matrix_market(name);
     s.diagonal_added = count_missing_diagonal(s.pattern_of());

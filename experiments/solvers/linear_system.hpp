@@ -21,8 +21,9 @@ struct linear_system {
 
 /// The system of a file, or of a generated matrix "gen:SPEC". A generated matrix and a file of a
 /// pattern get values in [-1, 1] and a dominant diagonal; with `symmetric`, those of A + A^T.
+/// With `made_up`, so does any file.
 /// Throws input_error if the matrix has no rows, or if the caller requires a symmetric matrix and
 /// the values of the file are not symmetric.
-linear_system read_system(const std::string& name, bool symmetric);
+linear_system read_system(const std::string& name, bool symmetric, bool made_up = false);
 
 }  // namespace cudss_solver

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -45,7 +46,7 @@ struct order_case {
   const order_info* info = nullptr;  // null for the file of a permutation
   bool by_name = false;
   judgement judged{};
-  std::vector<double> samples_s{};
+  std::vector<double> samples_s{}, samples_cpu_s{};
   std::map<std::string, double> phases_s{};  // of the last run
   ordering first{};                          // of the first run, which the others must repeat
   order_quality quality{};
@@ -111,8 +112,10 @@ void compute_once(order_case& c, const pattern_view& a, std::int64_t seed, int t
   }
   if (c.samples_s.empty()) c.before = current_state();
   const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t cpu = std::clock();
   ordering o = compute_order(a, c.spec, seed, threads);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  c.samples_cpu_s.push_back(static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC);
   c.after = current_state();
   c.samples_s.push_back(seconds.count());
   c.phases_s = o.phases_s;
@@ -147,6 +150,9 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
   r["status"] = to_string(c.judged.status);
   r["reason"] = c.judged.reason;
   r["samples_s"] = c.samples_s;
+  r["samples_cpu_s"] = c.samples_cpu_s;
+  if (!c.first.method.empty()) r["method"] = c.first.method;
+  if (!c.first.note.empty()) r["note"] = c.first.note;
   if (!c.phases_s.empty()) r["phases_s"] = c.phases_s;
   for (const order_candidate& found : c.first.candidates) {
     r["candidates"].push_back(
