@@ -224,3 +224,13 @@ TEST_CASE("n cuts out the leading principal submatrix") {
     }
   }
 }
+
+TEST_CASE("a triangle mesh has a diagonal in each cell, and holes cut vertices out") {
+  const pattern a = generate("triangles:nx=30,ny=20,holes=0");
+  CHECK(a.nnz() == 600 + 2 * (29 * 20 + 30 * 19 + 29 * 19));
+  CHECK(transpose(a) == a);
+  CHECK(longest_row(a) == 9);  // both kinds of diagonals
+  const pattern b = generate("triangles:nx=30,ny=20,holes=4");
+  CHECK(b.n_rows < 600);
+  CHECK(b.nnz() < a.nnz());
+}

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/preprocess.hpp"
@@ -194,4 +195,40 @@ TEST_CASE("a power-flow system has the unknowns of its buses, branches, generato
     }
     REQUIRE(std::ranges::equal(within, one.row(i % one.n_rows)));
   }
+}
+
+TEST_CASE("control over time couples a state with its element, its neighbours and its control") {
+  // Eight states, two elements of three points; a tree of seven links; three controls an element.
+  const pattern a = generate("space_time_kkt:states=8,elements=2,controls=3,meshes=0");
+  const index_t state_count = 8 * 2 * 3, equations = state_count + 3 * 2;
+  REQUIRE(a.n_rows == equations + state_count);
+  CHECK(transpose(a) == a);
+  // Pairs: links at six points; equations with the points of their element, and the end of the one
+  // before; controls with a state and its equation at each point.
+  CHECK(a.nnz() == a.n_rows + 2 * (3 * 7 * 6 + 3 * state_count + 8 * 3 + 2 * 3 * 6));
+  const auto row = a.row(equations + 3 * 8);  // of the first point of the second element
+  for (const index_t point : {2, 3, 4, 5}) CHECK(std::ranges::binary_search(row, 8 * point));
+  CHECK_FALSE(std::ranges::binary_search(row, 8));
+  // A state of a chain: all states and equations of its stage, its equation of the next, a control.
+  CHECK(generate("space_time_kkt:states=8,elements=9,points=1,coupling=full").row(8).size() == 18);
+}
+
+TEST_CASE("normal equations join the columns that a row of least squares has") {
+  const std::string members = "degree=3,span=6,far=0.1";
+  const pattern a = generate("bipartite_kkt:rows=50,columns=30," + members);
+  std::set<std::pair<index_t, index_t>> pairs;
+  for (index_t j = 0; j < 30; ++j) pairs.emplace(j, j);
+  for (index_t i = 30; i < 80; ++i) {
+    for (const index_t j : a.row(i).first(a.row(i).size() - 1)) {
+      REQUIRE(j < 30);
+      for (const index_t k : a.row(i).first(a.row(i).size() - 1)) pairs.emplace(j, k);
+    }
+  }
+  // Rows of one are columns of the other.
+  const pattern product = generate("normal_equations:rows=30,columns=50," + members);
+  CHECK(product.nnz() == static_cast<offset_t>(pairs.size()));
+  for (const auto& [j, k] : pairs) CHECK(std::ranges::binary_search(product.row(j), k));
+  // Without far members all are within the span.
+  const pattern near = generate("bipartite_kkt:rows=40,columns=40,far=0,span=5");
+  for (index_t i = 40; i < 80; ++i) CHECK(near.row(i)[0] + 5 > *std::prev(near.row(i).end(), 2));
 }

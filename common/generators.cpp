@@ -36,6 +36,9 @@ const std::vector<family>& families() {
         std::vector{word("upwind", "none", {"none", "x", "y", "z", "all"}), leading, seed};
     const std::vector<parameter> routing{real("degree", "4", 1000), real("reach", "0.2"),
                                          integer("hubs", "0", 0), real("supply", "0")};
+    const std::vector<parameter> members{required("rows", 1),       required("columns", 1),
+                                         real("degree", "4", 1000), integer("span", "20", 1),
+                                         real("far", "0.1"),        seed};
     return std::vector<family>{
         {"arrow",
          "diagonal plus a dense row and column",
@@ -45,6 +48,10 @@ const std::vector<family>& families() {
          "full band",
          {required("n", 0), integer("lower", "1", 0), integer("upper", "1", 0)},
          [](const arguments& a) { return make_banded(a, a.integer("lower"), a.integer("upper")); }},
+        {"bipartite_kkt",
+         "augmented system of least squares or set covering: each row has degree columns, within "
+         "span of its place or (far) anywhere, then early columns more often",
+         members, make_bipartite_kkt},
         {"channel",
          "convection-diffusion of several fields on a channel; radius and kind of stencil, one-way "
          "coupling of the fields, upwind differences",
@@ -157,10 +164,25 @@ const std::vector<family>& families() {
           real("reach", "0.4"), real("parallel", "0.14"), real("generators", "0.1", 16),
           integer("periods", "1", 1), seed},
          make_kkt},
+        {"normal_equations",
+         "A A^T of a linear program: each column of A has degree rows, chosen as by bipartite_kkt",
+         members, make_normal_equations},
         {"random",
          "degree entries per row: the diagonal and uniformly distributed columns",
          {required("n", 0), integer("degree", "4", 1), seed},
          make_random},
+        {"space_time_kkt",
+         "interior-point system of the control of a network (of all states: coupling=full) over "
+         "time, collocated at the points of each element; meshes: links per state beyond a tree",
+         {required("states", 1), required("elements", 1), integer("controls", "1", 0),
+          integer("points", "3", 1, 16), real("meshes", "0.4", 16),
+          word("coupling", "network", {"network", "full"}), seed},
+         make_space_time_kkt},
+        {"triangles",
+         "linear elements on the triangles of a jittered grid; holes: discs that are cut out",
+         {required("nx", 1, 1 << 20), integer("ny", "@nx", 1, 1 << 20), integer("holes", "3", 0),
+          seed},
+         make_triangles},
         {"tridiagonal",
          "three diagonals",
          {required("n", 0)},

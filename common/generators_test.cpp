@@ -28,6 +28,8 @@ struct golden {
 const std::vector<golden> golden_values = {
     {"arrow:n=20,tip=first", 20, 58, 0x94dc38e30acdfa0dULL},
     {"banded:n=30,lower=3,upper=1", 30, 143, 0x310a4b997ad17850ULL},
+    {"bipartite_kkt:rows=90,columns=60,degree=3.5,span=9,far=0.2,seed=4", 150, 736,
+     0xd66c468d6c01e2fcULL},
     {"channel:nx=7,ny=6,nz=3,fields=3,radius=2,stencil=box,upwind=x,thin=0.2,drop=0.1", 378, 23233,
      0x0fcc8f826118fc39ULL},
     {"circuit:n=500,degree=5.5,reach=0.3,hubs=6,supply=0.2,oneway=0.4,seed=9", 500, 2540,
@@ -68,7 +70,13 @@ const std::vector<golden> golden_values = {
     {"kkt:buses=40", 1022, 5712, 0x15139e1378054d1dULL},
     {"kkt:buses=30,meshes=1.5,split=0.2,reach=0.7,parallel=0.4,generators=0.3,periods=2,seed=3",
      3426, 19884, 0xf6b5c0f7c8ffa6afULL},
+    {"normal_equations:rows=80,columns=120,degree=3,span=7,far=0.05,seed=2", 80, 518,
+     0xf564bc75864b5cebULL},
     {"random:n=200,degree=6,seed=3", 200, 1200, 0x84893813434c6728ULL},
+    {"space_time_kkt:states=9,elements=5,controls=2,meshes=0.7,seed=2", 280, 2596,
+     0x6f2171c6fe0dc1acULL},
+    {"space_time_kkt:states=4,elements=6,points=1,coupling=full", 54, 382, 0x6c15411ae01f9d62ULL},
+    {"triangles:nx=17,ny=12,holes=2,seed=5", 202, 1292, 0x770e4e8be113de2bULL},
     {"tridiagonal:n=17", 17, 49, 0x97d07f080b522fefULL},
 };
 
@@ -145,7 +153,8 @@ TEST_CASE("another seed gives another pattern") {
         "economy:equations=30,periods=4,horizon=2", "columns:columns=4,stages=6,components=3",
         "flowsheet:columns=4,stages=6,components=3", "elasticity3d:nx=4,wide=0.5",
         "fields:nx=4,coupling=random", "dg:nx=3,drop=0.2", "convection:nx=4,oneway=0.3",
-        "kkt:buses=20"}) {
+        "kkt:buses=20", "bipartite_kkt:rows=20,columns=30", "normal_equations:rows=30,columns=20",
+        "space_time_kkt:states=9,elements=2", "triangles:nx=5,holes=0"}) {
     CAPTURE(spec);
     CHECK(generate(spec + ",seed=1") == generate(spec));
     CHECK_FALSE(generate(spec + ",seed=2") == generate(spec));
@@ -220,6 +229,10 @@ TEST_CASE("bad specs are refused in one line that says what is wrong and what is
            {"flowsheet:columns=100000,stages=100000,components=9", "does not fit in 32 bits"},
            {"flowsheet:columns=2,stages=1,components=3",
             "stages = \"1\" must be an integer from 2"},
+           {"space_time_kkt:states=100000,elements=100000", "does not fit in 32 bits"},
+           {"space_time_kkt:states=30000,elements=2,coupling=full", "exceed the limit"},
+           {"bipartite_kkt:rows=2147483647,columns=1", "does not fit in 32 bits"},
+           {"normal_equations:rows=9,columns=2147483647", "exceed the limit"},
            {"dense:n=2147483647", "exceed the limit"},
            {"random:n=2147483647,degree=2147483647", "exceed the limit"},
            {"circuit:n=2147483647,degree=1000", "exceed the limit"},

@@ -211,6 +211,29 @@ class row_writer {
   bool sorted_ = true;
 };
 
+/// A symmetric pattern with a full diagonal.
+class symmetric_entries {
+ public:
+  explicit symmetric_entries(index_t n) : t_{n, n, {}, {}} {
+    for (index_t i = 0; i < n; ++i) put(i, i);
+  }
+  /// Row and column i hold each of `others`.
+  void couple(index_t i, std::initializer_list<index_t> others) {
+    for (const index_t j : others) {
+      put(i, j);
+      put(j, i);
+    }
+  }
+  [[nodiscard]] pattern take() const { return from_triplets(t_, duplicates::merge); }
+
+ private:
+  void put(index_t i, index_t j) {
+    t_.rows.push_back(i);
+    t_.cols.push_back(j);
+  }
+  triplets t_;
+};
+
 /// Random removal of off-diagonal entries, decided per edge from the seed alone.
 struct entry_filter {
   std::uint64_t seed = 0;
@@ -241,6 +264,7 @@ pattern make_dissected(const arguments& args);
 pattern make_grid(const arguments& args, const std::string& points);
 pattern make_elasticity(const arguments& args);
 pattern make_channel(const arguments& args);
+pattern make_triangles(const arguments& args);
 // elements.cpp
 pattern make_edge_elements(const arguments& args);
 // flows.cpp
@@ -256,6 +280,10 @@ pattern make_columns(const arguments& args);
 pattern make_flowsheet(const arguments& args);
 // power_grids.cpp
 pattern make_kkt(const arguments& args);
+pattern make_space_time_kkt(const arguments& args);
+// optimization.cpp
+pattern make_bipartite_kkt(const arguments& args);
+pattern make_normal_equations(const arguments& args);
 // plain.cpp
 pattern make_random(const arguments& args);
 pattern make_banded(const arguments& args, index_t lower, index_t upper);

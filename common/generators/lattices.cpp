@@ -198,4 +198,60 @@ pattern make_channel(const arguments& args) {
                         [=](index_t a, index_t b) { return a == b || full || (oneway && b < a); });
 }
 
+/// Linear elements on a grid whose points move by less than a quarter of the spacing, so that all
+/// cells stay convex. Each cell is cut by the diagonal of Delaunay: the opposite corner is outside
+/// the circle of a triangle. Points inside the `holes`, discs, are left out.
+pattern make_triangles(const arguments& args) {
+  const index_t nx = args.integer("nx"), ny = args.integer("ny"), count = args.order({nx, ny});
+  args.check_entries(7 * offset_t{count});
+  constexpr offset_t spacing = 1024, reach = spacing / 4 - 1;
+  using point = std::array<offset_t, 2>;
+  const auto squared = [](const point& p, const point& q) {
+    return (p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]);
+  };
+  random_source random(args.seed());
+  std::vector<std::pair<point, offset_t>> holes;  // centre and radius
+  for (index_t k = 0; k < args.integer("holes"); ++k) {
+    const point centre{random.between(0, nx * spacing), random.between(0, ny * spacing)};
+    holes.emplace_back(centre, random.between(1, std::min(nx, ny) * spacing / 6));
+  }
+  std::vector<point> points;
+  std::vector<index_t> number;  // -1: inside a hole
+  index_t n = 0;
+  for (index_t k = 0; k < count; ++k) {
+    points.push_back({k % nx * spacing + random.between(-reach, reach),
+                      k / nx * spacing + random.between(-reach, reach)});
+    const bool out = std::ranges::any_of(holes, [&](const auto& hole) {
+      return squared(points.back(), hole.first) < hole.second * hole.second;
+    });
+    number.push_back(out ? -1 : n++);
+  }
+  symmetric_entries a(n);
+  const auto link = [&](index_t k, index_t l) {
+    if (number[at(k)] >= 0 && number[at(l)] >= 0) a.couple(number[at(k)], {number[at(l)]});
+  };
+  const auto inside = [&](index_t corner, index_t right, index_t top, index_t opposite) {
+    offset_t sum = 0;
+    const std::array<index_t, 3> ring{corner, right, top};
+    for (std::size_t k = 0; k < 3; ++k) {
+      const point &o = points[at(opposite)], &p = points[at(ring[k])];
+      const point &q = points[at(ring[(k + 1) % 3])], &r = points[at(ring[(k + 2) % 3])];
+      sum += squared(p, o) * ((q[0] - o[0]) * (r[1] - o[1]) - (r[0] - o[0]) * (q[1] - o[1]));
+    }
+    return sum > 0;
+  };
+  for (index_t k = 0; k < count; ++k) {
+    const bool last = k % nx == nx - 1, top = k / nx == ny - 1;
+    if (!last) link(k, k + 1);
+    if (!top) link(k, k + nx);
+    if (last || top) continue;
+    if (inside(k, k + 1, k + nx, k + nx + 1)) {
+      link(k, k + nx + 1);
+    } else {
+      link(k + 1, k + nx);
+    }
+  }
+  return a.take();
+}
+
 }  // namespace gsofa::generator

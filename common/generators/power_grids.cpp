@@ -1,4 +1,4 @@
-// Interior-point systems of AC optimal power flow on a grid that grows.
+// Interior-point systems on a grid that grows: AC optimal power flow, and control over time.
 
 #include "common/generators/families.hpp"
 
@@ -127,29 +127,6 @@ class growing_grid {
   std::vector<line> lines_;
 };
 
-/// A symmetric pattern with a full diagonal.
-class symmetric_entries {
- public:
-  explicit symmetric_entries(index_t n) : t_{n, n, {}, {}} {
-    for (index_t i = 0; i < n; ++i) put(i, i);
-  }
-  /// Row and column i hold each of `others`.
-  void couple(index_t i, std::initializer_list<index_t> others) {
-    for (const index_t j : others) {
-      put(i, j);
-      put(j, i);
-    }
-  }
-  [[nodiscard]] pattern take() const { return from_triplets(t_, duplicates::merge); }
-
- private:
-  void put(index_t i, index_t j) {
-    t_.rows.push_back(i);
-    t_.cols.push_back(j);
-  }
-  triplets t_;
-};
-
 }  // namespace
 
 /// Interior-point system of AC optimal power flow: Hessian and constraints in one symmetric
@@ -231,6 +208,56 @@ pattern make_kkt(const arguments& args) {
       a.couple(static_cast<index_t>(slack + 1),
                {static_cast<index_t>((period - 1) * period_size + power),
                 static_cast<index_t>(period * period_size + power), static_cast<index_t>(slack)});
+    }
+  }
+  return a.take();
+}
+
+/// Interior-point system of the optimal control of a network over time, collocated at the points of
+/// each element (Radau: the last point ends the element). Numbered: the states of all points, point
+/// by point; the controls, constant within an element; the equations, as the states. The equation
+/// of a state at a point has this state at all points of the element and at the end of the element
+/// before, and its neighbours and its control at the point. With coupling=full all states are
+/// neighbours: a chain of stages.
+pattern make_space_time_kkt(const arguments& args) {
+  const index_t states = args.integer("states"), controls = args.integer("controls");
+  const index_t elements = args.integer("elements"), points = args.integer("points");
+  const bool full = args.word("coupling") == "full";
+  const offset_t state_count = args.order({states, elements, points});
+  const offset_t equations = state_count + args.order({controls, elements});
+  const double links = full ? states - 1.0 : 2 * (args.real("meshes") + 1);
+  if (equations + state_count > max_index) args.fail("the order does not fit in 32 bits");
+  args.check_entries(
+      static_cast<offset_t>((3 * links + 2 * points + 10) * static_cast<double>(state_count)));
+  random_source random(args.seed());
+  growing_grid network(random, full ? 1 : states);
+  network.grow(probability(0.4), args.real("meshes"), probability(0.4));
+  std::vector<line> neighbours = network.lines();
+  for (index_t i = 0; full && i < states; ++i) {
+    for (index_t j = 0; j < i; ++j) neighbours.push_back({i, j});
+  }
+  symmetric_entries a(static_cast<index_t>(equations + state_count));
+  for (index_t element = 0; element < elements; ++element) {
+    for (index_t point = 0; point < points; ++point) {
+      const offset_t first = (offset_t{element} * points + point) * states;
+      const auto state = [&](index_t i) { return static_cast<index_t>(first + i); };
+      const auto equation = [&](index_t i) { return static_cast<index_t>(equations + first + i); };
+      for (index_t i = 0; i < states; ++i) {
+        // Back to the end of the element before.
+        for (index_t k = element == 0 ? 0 : -1; k < points; ++k) {
+          a.couple(equation(i), {static_cast<index_t>(first + (offset_t{k} - point) * states + i)});
+        }
+      }
+      for (const auto& [i, j] : neighbours) {
+        a.couple(state(i), {state(j)});
+        a.couple(equation(i), {state(j)});
+        a.couple(equation(j), {state(i)});
+      }
+      for (index_t k = 0; k < controls; ++k) {
+        const auto i = static_cast<index_t>(offset_t{k} * states / controls);
+        a.couple(static_cast<index_t>(state_count + offset_t{element} * controls + k),
+                 {state(i), equation(i)});
+      }
     }
   }
   return a.take();
