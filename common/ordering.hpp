@@ -49,7 +49,7 @@ struct ordering {
   std::string method;
   std::string library;               ///< name and version; the path of a file; empty: this program
   separator_tree separators{};       ///< empty if the method finds none
-  std::optional<order_cost> cost{};  ///< for A + A^T, if the method counts it
+  std::optional<order_cost> cost{};  ///< for A + A^T, at most, if the method bounds it
   std::map<std::string, double> phases_s{};   ///< seconds by step, if the method reports them
   std::vector<order_candidate> candidates{};  ///< orders among which the method chose
   std::string fallback{};  ///< what failed before this method was taken; empty: nothing

@@ -109,14 +109,25 @@ int processors_of_groups(const fs::path& root) {
   return static_cast<int>(fewest);
 }
 
-int threads_of_setting() {
-  const char* const value = std::getenv("GSOFA_THREADS");
+namespace {
+
+// A positive number in an environment variable; 0 if it is not set.
+int number_of_setting(const std::string& name, const char* what) {
+  const char* const value = std::getenv(name.c_str());
   const std::string_view text = value == nullptr ? "" : value;
   if (text.empty()) return 0;
-  int threads = 0;
-  const auto [rest, fault] = std::from_chars(text.begin(), text.end(), threads);
-  if (fault == std::errc{} && rest == text.end() && threads > 0) return threads;
-  throw input_error("GSOFA_THREADS is '" + std::string(text) + "', not a number of threads");
+  int number = 0;
+  const auto [rest, fault] = std::from_chars(text.begin(), text.end(), number);
+  if (fault == std::errc{} && rest == text.end() && number > 0) return number;
+  throw input_error(name + " is '" + std::string(text) + "', not a number of " + what);
+}
+
+}  // namespace
+
+int threads_of_setting() { return number_of_setting("GSOFA_THREADS", "threads"); }
+
+int factorizations_of_setting() {
+  return std::max(1, number_of_setting("GSOFA_FACTORIZATIONS", "factorizations"));
 }
 
 int threads_of_process() {

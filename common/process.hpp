@@ -23,6 +23,9 @@ int processors_of_groups(const std::filesystem::path& root = "/");
 
 /// $GSOFA_THREADS; 0 if it is not set. Throws input_error for what is no number of threads.
 int threads_of_setting();
+/// $GSOFA_FACTORIZATIONS: how many the order of a drop-in is for; 1 if it is not set. Throws
+/// input_error.
+int factorizations_of_setting();
 
 /// Host threads where neither the caller nor $GSOFA_THREADS says how many: the processors that the
 /// calling thread may use, but not more than this process's share of the node and of its quota if

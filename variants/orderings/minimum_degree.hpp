@@ -26,8 +26,9 @@ struct weighted_rows {
   std::span<const std::uint8_t> halo{};  ///< n; not 0: never eliminated; default: 0
 };
 
-/// What elimination costs: entries below the diagonal, and the sum of c + 2 c^2 over the entries c
-/// of each column.
+/// What elimination costs at most: entries below the diagonal, and the sum of c + 2 c^2 over the
+/// entries c of each column. Merged vertices and absorbed elements count a little more than the
+/// fill.
 struct elimination_cost {
   offset_t entries = 0;
   double operations = 0;
@@ -40,8 +41,8 @@ struct minimum_degree_settings {
   /// If not null, receives for each vertex the bound on the weight of its neighbours when a step
   /// selected it; -1: no step selected it, because it was merged, dense or in the halo.
   std::vector<index_t>* degree_bounds = nullptr;
-  /// If not null, receives the cost of the order; entries -1 if rows were set aside, whose entries
-  /// are not known.
+  /// If not null, receives a bound for the cost of the order; entries -1 if rows were set aside,
+  /// whose entries are not known.
   elimination_cost* cost = nullptr;
 };
 

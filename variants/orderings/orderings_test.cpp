@@ -203,19 +203,22 @@ TEST_CASE("automatic takes longer to order what will be factorized more often") 
   CHECK(on_gpu.title().starts_with("cpu_nested_dissection"));
   CHECK(quality_of(generate("tridiagonal:n=30000"), on_gpu.order, 1).height < 1000);
   // A dissection of a large mesh on many cores has no rival.
-  CHECK(chosen("grid9:nx=230,ny=220", "kind=supernodal,cores=16").title().starts_with("cpu_nested"));
+  CHECK(
+      chosen("grid9:nx=230,ny=220", "kind=supernodal,cores=16").title().starts_with("cpu_nested"));
   const pattern a = generate("grid5:nx=12,ny=10");
   const prepared_pattern p = prepare(a, {.order = default_order}, {});
   CHECK(p.origin().order == compute_order(a, default_order, -1).title());
 }
 
-TEST_CASE("automatic counts the operations of A + A^T exactly") {
+TEST_CASE("automatic bounds the operations of A + A^T while minimum fill eliminates") {
   for (const char* spec : {"grid9:nx=20,ny=20", "random:n=300,degree=3", "dense:n=20"}) {
     CAPTURE(spec);
     const pattern a = generate(spec);
     const ordering o = compute_order(a, "automatic", -1);
     const pattern sum = with_diagonal(symmetrized(a, diagonal::drop));
-    CHECK(quality_of(sum, o.order, 1).flops == o.candidates[0].flops);
+    const double flops = quality_of(sum, o.order, 1).flops;
+    CHECK(flops <= o.candidates[0].flops);
+    CHECK(flops >= 0.95 * o.candidates[0].flops);
   }
 }
 
@@ -254,8 +257,7 @@ TEST_CASE("automatic orders large blocks in place of their vertices") {
     const order_quality q = quality_of(a, o.order, 1);
     CHECK(q.nnz_l + q.nnz_u > a.nnz());
     CHECK(o.note.ends_with(" of blocks") == (a.n_rows == 480));
-    const double least = std::ranges::min_element(o.candidates, {}, &order_candidate::flops)->flops;
-    CHECK(q.flops == least);
+    CHECK(q.flops <= o.candidates[0].flops);
   }
 }
 
@@ -289,4 +291,3 @@ TEST_CASE("tournament ends when an order costs more than it may save") {
   }
   CHECK(before > 3);
 }
-

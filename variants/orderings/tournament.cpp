@@ -165,7 +165,8 @@ class contest {
 
   order_cost cost_of(const ordering& o) {
     const std::vector<index_t>& order = o.order;
-    if (!exact_ && o.cost && !counts_height(use_)) return *o.cost;
+    const bool may_be_bound = use_.kind != factorization_kind::operations && !exact_;
+    if (may_be_bound && o.cost && !counts_height(use_)) return *o.cost;
     if (exact_) {
       const order_quality q = quality_of(directed(), order, settings_.threads, settings_.stop);
       return {q.flops, q.nnz_l + q.nnz_u, q.height};
@@ -237,6 +238,8 @@ class contest {
       if (keep_if_better(compute_order(graph_, request, with_seed(seed)), seed))
         best_request_ = e.request;
     } catch (const cancelled_error&) {
+      throw;
+    } catch (const input_error&) {
       throw;
     } catch (const error& failed) {
       failures_ += (failures_.empty() ? "" : "; ") + request.spec + ": " + failed.what();

@@ -84,7 +84,7 @@ void apply_order(const analysis_options& options, elimination_input& e, workspac
 ordering order_for(const pattern_view& a, const analysis_options& options, bool on_device,
                    supervision& s, std::int64_t seed, std::span<const index_t> weights) {
   return compute_order(a, request_of(options),
-                       {.options = {},
+                       {.options = option_set(),
                         .seed = seed,
                         .threads = host_threads(options),
                         .host_only = !on_device,

@@ -82,6 +82,32 @@ TEST_CASE("the fill of order() is that of analyze(), whatever the tree and its l
   }
 }
 
+TEST_CASE("the purpose decides the automatic order, in C++ and in C") {
+  const pattern a = generate("grid7:nx=12,ny=12,nz=12");
+  const auto ordered = [&](const order_purpose& purpose, compute_device device) {
+    const pattern_order found = order(rows_of(a), {.purpose = purpose, .device = device});
+    gsofa_order_options o;
+    gsofa_order_options_init(&o);
+    o.device = static_cast<int>(device);
+    o.factorizations = purpose.factorizations;
+    o.factorization_kind = static_cast<int>(purpose.kind);
+    o.factorization_cores = purpose.cores;
+    const gsofa_pattern in_c{a.n_rows, a.row_ptr.data(), a.col_idx.data(), GSOFA_INDEX_64_32,
+                             GSOFA_CSR};
+    std::vector<std::int32_t> permutation(at(a.n_rows));
+    CHECK(gsofa_order_pattern(&in_c, &o, permutation.data(), nullptr) == GSOFA_OK);
+    CHECK(permutation == found.permutation);
+    const analysis whole = analyze(rows_of(a), {.device = device, .purpose = purpose});
+    CHECK(whole.order == found.order);
+    return found.order;
+  };
+  const compute_device host = compute_device::cpu;
+  CHECK(ordered({}, host) == "amf");
+  CHECK(ordered({.factorizations = 1000}, host).starts_with("cpu_nested_dissection"));
+  CHECK(ordered({.kind = factorization_kind::gpu}, host).starts_with("cpu_nested_dissection"));
+  CHECK(ordered({.kind = factorization_kind::supernodal, .cores = 16}, host) == "amf");
+}
+
 TEST_CASE("one triangle, columns, other integers and C give the same order") {
   const pattern a = generate("grid5:nx=30,ny=21");
   const order_options options{.order = order_method::cpu_nested_dissection, .tree_levels = 3};
@@ -196,6 +222,10 @@ TEST_CASE("order() refuses what is wrong with one line, and has an answer for or
         "weights: only the orders automatic and cpu_nested_dissection take them");
   CHECK_THROWS_AS(order(rows_of(a), {.weights = large}), analysis_error);
   CHECK(message({.seed = -2}) == "seed: -2 is not -1 or more");
+  CHECK(message({.purpose = {.factorizations = 0}}) == "factorizations: 0 is not 1 or more");
+  CHECK(message({.purpose = {.kind = static_cast<factorization_kind>(4)}}) ==
+        "kind: 4 is not a factorization_kind");
+  CHECK(message({.purpose = {.cores = 0}}) == "cores: 0 is not 1 or more");
   CHECK(message({.order = "cpu_nested_dissection:replicas=17"})
             .starts_with("order cpu_nested_dissection: "));
   CHECK(message({.order = "natural:replicas=1"}).starts_with("order natural: "));

@@ -85,28 +85,26 @@ void say_ignored_options(const order_call<Index>& c) {
   if (!said.test_and_set()) say(std::string(c.name) + " ignores options of METIS:" + ignored);
 }
 
-/// The order of the plan; the default order on the host if this build or this machine lacks that
-/// order, or, as pattern_order::fallback says, if it failed. Throws as order() does.
+/// The order that the environment names or else the automatic one; that one, too, if this build or
+/// this machine lacks the named order, except in a job of several ranks. Throws as order() does.
 template <class Index>
 pattern_order find_order(const order_call<Index>& c, const call_graph<Index>& g, const settings& s,
                          order_options o) {
-  std::string failed;
-  try {
-    return order(g.view(), o);
-  } catch (const analysis_error& e) {
-    const bool is_of_host = o.device == compute_device::cpu;
-    if (o.order.method == order_method::cpu_nested_dissection || is_parallel_job()) throw;
-    if (is_of_host && e.kind() == failure::out_of_memory) throw;
-    if (e.kind() != failure::unavailable) failed = e.what();
-    if (s.order || s.verbose) {
-      say_once(std::string(c.name) + ": " + e.what() + ": the default order of the host is used");
+  if (s.order) {
+    o.order = *s.order;
+    const bool on_gpu = o.order == order_method::gpu_nested_dissection;
+    if (on_gpu && o.weights.empty()) o.device = compute_device::gpu;
+    if (!o.weights.empty()) o.order = order_method::automatic;  // a named order may take none
+    try {
+      return order(g.view(), o);
+    } catch (const analysis_error& e) {
+      if (is_parallel_job() || e.kind() == failure::out_of_memory) throw;
+      say_once(std::string(c.name) + ": " + e.what() + ": the default order is used");
     }
+    o.order = order_method::automatic;
+    o.device = compute_device::cpu;
   }
-  o.order = host_order;
-  o.device = compute_device::cpu;
-  pattern_order out = order(g.view(), o);
-  if (!failed.empty()) out.fallback = failed;
-  return out;
+  return order(g.view(), o);
 }
 
 /// METIS writes the sum of the weights of each node, and no sizes of a tree of one node.
@@ -164,14 +162,13 @@ template <class Index>
 std::pair<pattern_order, int> new_order(const order_call<Index>& c, const settings& s) {
   const call_graph<Index> g(c.arguments);
   const std::vector<std::int32_t> weights = order_weights(c.arguments);
-  const order_plan plan = plan_for(s, entries_of(c.arguments), !weights.empty());
   order_options o;
-  o.order = plan.order;
-  o.device = plan.device;
-  o.threads = plan.threads;
+  o.purpose = {.factorizations = s.factorizations, .kind = factorization_kind::supernodal};
+  // A device finds the same order; ranks would each begin to use it.
+  o.device = is_parallel_job() ? compute_device::cpu : compute_device::automatic;
+  o.threads = threads_for(s, entries_of(c.arguments));
   o.weights = weights;
   o.seed = seed(c.arguments.options);
-  if (o.order == order_method::cpu_nested_dissection) o.order = host_order;
   o.tree_levels = c.tree_levels;
   o.layout = tree_layout::nested;
   return {find_order(c, g, s, o), o.threads};

@@ -19,10 +19,6 @@ namespace {
 // Fewer entries are ordered before more threads would have saved time.
 constexpr std::int64_t most_entries_of_one_thread = 100'000;
 
-// The first use of a device creates a CUDA context, which takes as long as 16 threads take to order
-// a graph with this many entries.
-constexpr std::int64_t fewest_entries_of_device = 1'000'000;
-
 void refuse(const char* name, std::string_view value, const char* accepted) {
   say_once(std::string(name) + " is '" + std::string(value) + "', not " + accepted +
            ": the default is used");
@@ -62,28 +58,21 @@ settings read_settings() {
       refuse("GSOFA_REUSE", reuse, "off or a number of MiB");
     }
   }
-  try {
-    out.threads = threads_of_setting();
-  } catch (const input_error& e) {
-    say_once(e.what() + std::string(": the default is used"));
-  }
+  const auto take = [](int& to, int (*number)()) {
+    try {
+      to = number();
+    } catch (const input_error& e) {
+      say_once(e.what() + std::string(": the default is used"));
+    }
+  };
+  take(out.threads, threads_of_setting);
+  take(out.factorizations, factorizations_of_setting);
   return out;
 }
 
-order_plan plan_for(const settings& s, std::int64_t entries, bool has_weights) {
-  order_plan out;
-  out.threads = s.threads;
-  if (s.threads == 0)
-    out.threads = entries <= most_entries_of_one_thread ? 1 : threads_of_process();
-  if (has_weights) return out;  // the only order that takes weights
-  const bool is_large = entries >= fewest_entries_of_device && !is_parallel_job();
-  if (s.order || is_large) out.order = s.order.value_or(order_method::gpu_nested_dissection);
-  if (out.order == order_method::gpu_nested_dissection) {
-    out.device = compute_device::gpu;
-  } else if (is_large) {
-    out.device = compute_device::automatic;
-  }
-  return out;
+int threads_for(const settings& s, std::int64_t entries) {
+  if (s.threads > 0) return s.threads;
+  return entries <= most_entries_of_one_thread ? 1 : threads_of_process();
 }
 
 void say(const std::string& text) {

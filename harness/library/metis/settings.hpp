@@ -19,6 +19,7 @@ struct settings {
   bool verbose = false;                        ///< GSOFA_VERBOSE=1
   std::optional<order_choice> order;           ///< GSOFA_ORDER
   int threads = 0;                             ///< GSOFA_THREADS; 0: not set
+  int factorizations = 1;                      ///< GSOFA_FACTORIZATIONS
   std::size_t reuse = std::size_t{256} << 20;  ///< GSOFA_REUSE, in bytes
 };
 
@@ -32,19 +33,8 @@ bool is_verbose();
 /// Unknown values are reported once per process, and the defaults are used. Throws std::bad_alloc.
 settings read_settings();
 
-/// The program may factorize once: two replicas take 0.77 of the time of four. With one replica,
-/// grids in space need twice the operations.
-inline constexpr const char* host_order = "cpu_nested_dissection:replicas=2,tries=2";
-
-/// How a graph is ordered if the environment does not say it: by nested dissection, on one thread
-/// if the graph is small, else on the processors that this process may use; on a GPU if the graph
-/// is large and has no weights.
-struct order_plan {
-  order_choice order = host_order;
-  compute_device device = compute_device::cpu;
-  int threads = 1;
-};
-order_plan plan_for(const settings& s, std::int64_t entries, bool has_weights);
+/// Threads for a graph if the environment does not say it: one if the graph is small.
+int threads_for(const settings& s, std::int64_t entries);
 
 /// Writes "gsofa: `text`" and an end of line to stderr.
 void say(const std::string& text);

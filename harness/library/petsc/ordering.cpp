@@ -27,20 +27,14 @@ struct outcome {
 };
 
 outcome order_of(PetscInt n, const PetscInt* row_ptr, const PetscInt* col_idx, const char* order,
-                 int threads) {
-  // A process that uses a device for the first time creates a CUDA context, which takes longer than
-  // ordering a smaller matrix on the host.
-  constexpr PetscInt least_entries_for_device = 1'000'000;
+                 int threads, int factorizations) {
   const auto rows = static_cast<std::size_t>(n);
   const auto entries = static_cast<std::size_t>(row_ptr[n]);
   try {
     gsofa::order_options o;
     o.order = order;
     o.threads = threads;
-    if (row_ptr[n] < least_entries_for_device &&
-        o.order.method != gsofa::order_method::gpu_nested_dissection) {
-      o.device = gsofa::compute_device::cpu;
-    }
+    o.purpose.factorizations = factorizations;
     const gsofa::basic_csr_view<PetscInt, PetscInt> a{n, std::span(row_ptr, rows + 1),
                                                       std::span(col_idx, entries)};
     const gsofa::pattern_order found = gsofa::order(a, o);
@@ -52,8 +46,9 @@ outcome order_of(PetscInt n, const PetscInt* row_ptr, const PetscInt* col_idx, c
   }
 }
 
-// -gsofa_order NAME or NAME:OPTION=VALUE,..., -gsofa_threads N.
-PetscErrorCode options_of(Mat a, std::span<char> order, PetscInt* threads) {
+// -gsofa_order NAME or NAME:OPTION=VALUE,..., -gsofa_threads N, -gsofa_factorizations N.
+PetscErrorCode options_of(Mat a, std::span<char> order, PetscInt* threads,
+                          PetscInt* factorizations) {
   PetscMPIInt ranks = 1;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
@@ -68,6 +63,9 @@ PetscErrorCode options_of(Mat a, std::span<char> order, PetscInt* threads) {
   PetscCall(PetscOptionsGetInt(options, prefix, "-gsofa_threads", threads, nullptr));
   PetscCheck(*threads >= 0 && *threads <= 4096, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "-gsofa_threads %" PetscInt_FMT " is not in [0, 4096]", *threads);
+  PetscCall(PetscOptionsGetInt(options, prefix, "-gsofa_factorizations", factorizations, nullptr));
+  PetscCheck(*factorizations >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "-gsofa_factorizations %" PetscInt_FMT " is not positive", *factorizations);
   PetscFunctionReturn(success);
 }
 
@@ -75,14 +73,15 @@ PetscErrorCode options_of(Mat a, std::span<char> order, PetscInt* threads) {
 // blocks.
 PetscErrorCode order_by_gsofa(Mat a, MatOrderingType, IS* rows, IS* columns) {
   std::array<char, 256> order{"automatic"};
-  PetscInt n = 0, threads = 1;
+  PetscInt n = 0, threads = 1, factorizations = 1;
   const PetscInt *row_ptr = nullptr, *col_idx = nullptr;
   PetscBool done = PETSC_FALSE;
   PetscFunctionBegin;
-  PetscCall(options_of(a, order, &threads));
+  PetscCall(options_of(a, order, &threads, &factorizations));
   PetscCall(MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_TRUE, &n, &row_ptr, &col_idx, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "this type of matrix gives no rows to order");
-  const outcome found = order_of(n, row_ptr, col_idx, order.data(), static_cast<int>(threads));
+  const outcome found = order_of(n, row_ptr, col_idx, order.data(), static_cast<int>(threads),
+                                 static_cast<int>(factorizations));
   PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_TRUE, nullptr, &row_ptr, &col_idx, &done));
   PetscCheck(found.error.empty(), PETSC_COMM_SELF, PETSC_ERR_LIB, "gsofa: %s", found.error.c_str());
   PetscCall(PetscInfo(a, "order %s\n", found.name.c_str()));

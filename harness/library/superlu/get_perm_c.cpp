@@ -2,9 +2,8 @@
 // libgsofa.
 //
 // Every rank calls it with the same columns, and pdgssvx does not compare what they get: all ranks
-// must get the same order. On the host the order depends on the pattern and the method alone. The
-// order of a device differs. So a device is used only if one process orders for all, and a device
-// or a process that fails then ends the job.
+// must get the same order. It depends on the pattern, the method, $GSOFA_FACTORIZATIONS and the
+// number of ranks alone; a device finds the order of the host.
 // Compiled twice, as symbfact.cpp.
 
 #include <dlfcn.h>
@@ -15,7 +14,6 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -25,6 +23,7 @@
 
 #include <unistd.h>
 
+#include "common/process.hpp"
 #include "gsofa/gsofa.hpp"
 #include "harness/library/superlu/column_order.hpp"
 #include "harness/library/superlu/environment.hpp"
@@ -39,7 +38,7 @@ using order_routine = decltype(&get_perm_c_dist);
 // How libgsofa orders.
 struct choice {
   bool ours = true;
-  std::optional<order_choice> order{};  // no value: order_for_one_solve()
+  order_choice order{};
 };
 
 choice choice_of_setting() {
@@ -77,56 +76,27 @@ std::int64_t entries_of(const SuperMatrix& a) {
   return static_cast<const NCformat*>(a.Store)->colptr[a.ncol];
 }
 
-// A process that uses a device for the first time creates a CUDA context, which takes longer than
-// ordering a smaller matrix on the host. A device is used only if one process orders for the job:
-// devices may differ or fail.
-bool may_use_device(const SuperMatrix& a, const choice& c) {
-  constexpr std::int64_t least_entries = 1'000'000;
+// A device finds the order of the host. It is used where one process orders for the job; otherwise
+// each process would begin to use it.
+bool may_use_device(const SuperMatrix& a) {
   const job_size size = size_of_job();
-  const bool one_orders =
-      size.is_known && (size.of_job == 1 || (size.of_node == size.of_job && shares(entries_of(a))));
-  return c.order.value_or(order_method::automatic) == order_method::automatic &&
-         entries_of(a) >= least_entries && one_orders;
+  return size.is_known &&
+         (size.of_job == 1 || (size.of_node == size.of_job && shares(entries_of(a))));
 }
 
-// Minimum fill, or nested dissection where the operations that it saves take longer than the
-// dissection itself. It saves about half of the operations at most, and takes as long as about
-// 5,000 operations for each row and entry (variants/orderings/tournament.cpp).
-pattern_order order_for_one_solve(const csc_view& a, order_options o) {
-  analysis_options fill;
-  fill.device = compute_device::cpu;
-  fill.threads = o.threads;
-  fill.match = false;
-  fill.order = order_method::amf;
-  fill_estimate found = estimate(a, fill);
-  const double dissection = 5000 * (static_cast<double>(a.row_idx.size()) + a.n);
-  if (found.flops / 2 <= dissection) {
-    pattern_order out;
-    out.permutation = std::move(found.permutation);
-    out.order = "amf";
-    return out;
-  }
-  o.order = order_method::cpu_nested_dissection;
-  return order(a, o);
-}
-
-pattern_order ordered(const SuperMatrix& a, const choice& c, int threads) {
+pattern_order ordered(const SuperMatrix& a, const order_choice& c, int threads) {
   const columns_of_a columns(a);
   const csc_view view{static_cast<std::int32_t>(a.ncol), columns.col_ptr, columns.row_idx};
+  const job_size size = size_of_job();
   order_options o;
+  o.order = c;
+  o.purpose = {.factorizations = factorizations_of_setting(),
+               .kind = factorization_kind::supernodal,
+               .cores = size.is_known ? size.of_job : 1};
   o.threads = threads;
-  if (may_use_device(a, c)) {
-    try {
-      o.order = order_method::gpu_nested_dissection;
-      return order(view, o);
-    } catch (const analysis_error& e) {
-      const bool decides_alone = size_of_job().of_job == 1;
-      if (e.kind() != failure::unavailable && !decides_alone) throw;
-    }
-  }
-  o.order = c.order.value_or(order_method::cpu_nested_dissection);
-  if (o.order != order_method::gpu_nested_dissection) o.device = compute_device::cpu;
-  return c.order ? order(view, o) : order_for_one_solve(view, o);
+  const bool on_gpu = c == order_method::gpu_nested_dissection;
+  if (!on_gpu && !may_use_device(a)) o.device = compute_device::cpu;
+  return order(view, o);
 }
 
 std::shared_ptr<const column_order> found_order(const SuperMatrix& a, const choice& c,
@@ -134,7 +104,7 @@ std::shared_ptr<const column_order> found_order(const SuperMatrix& a, const choi
                                                 const std::vector<helper>& helpers) {
   const lent_processors lent(helpers);
   const int threads = threads_for(entries_of(a), lent.threads());
-  pattern_order found = ordered(a, c, threads);
+  pattern_order found = ordered(a, c.order, threads);
   std::string how = found.order + ", threads " + std::to_string(threads);
   if (!helpers.empty()) how += ", for " + std::to_string(1 + helpers.size()) + " processes";
   return std::make_shared<const column_order>(
@@ -153,22 +123,16 @@ class node_order {
   answer find(const SuperMatrix& a, const choice& c) {
     const std::scoped_lock lock(mutex_);
     share_.reset();
-    const std::uint64_t key = key_of(a, setting("GSOFA_ORDER"));
+    const std::uint64_t key =
+        key_of(a, setting("GSOFA_ORDER") + std::string(" ") + setting("GSOFA_FACTORIZATIONS"));
     const int others = size_of_job().of_node - 1;
     if (others == 0 || !shares(entries_of(a))) return {found_order(a, c, key, {}), ""};
     const std::string name =
         "gsofa.order." + std::to_string(geteuid()) + "." + std::to_string(key) + "." + job();
     auto share = std::make_unique<node_share>(name, others, own_processors());
-    if (share->is_alone() && may_use_device(a, c)) {
-      throw std::runtime_error(
-          "no shared memory for the order of a device (GSOFA_SUPERLU_SHARE=0 orders on the host)");
-    }
     if (!share->finds()) {
       auto given =
           order_of_memory(share->wait(limit_of_waiting()), key, static_cast<std::size_t>(a.ncol));
-      if (!given && may_use_device(a, c)) {
-        throw std::runtime_error("the process that orders for this node sent no order");
-      }
       if (!given) return {found_order(a, c, key, {}), ""};
       return {std::make_shared<const column_order>(std::move(*given)), ", by another process"};
     }

@@ -88,6 +88,7 @@ TEST_CASE("perm_c is the order of libgsofa for A + A^T, of SuperLU_DIST elsewher
     columns c(a);
     order_options o;
     o.device = compute_device::cpu;
+    o.purpose.kind = factorization_kind::supernodal;
     const pattern t = transpose(a);
     for (const int spec : {METIS_AT_PLUS_A, MMD_AT_PLUS_A}) {
       CAPTURE(spec);
@@ -113,22 +114,21 @@ TEST_CASE("perm_c is the order of libgsofa for A + A^T, of SuperLU_DIST elsewher
   CHECK(others > 80);
 }
 
-TEST_CASE("without a setting small fill is left to minimum fill, a cube is dissected") {
-  const auto ordered = [](const std::string& spec, const char* method) {
-    const pattern a = generate(spec);  // symmetric
-    columns c(a);
-    const auto found = c.order(gsofa_get_perm_c_dist, METIS_AT_PLUS_A);
-    if (method == nullptr) {
-      analysis_options o;
-      o.device = compute_device::cpu;
-      o.order = order_method::amf;
-      return found == inverse(estimate(csc_view{a.n_rows, a.row_ptr, a.col_idx}, o).permutation);
-    }
-    const with_setting order("GSOFA_ORDER", method);
-    return found == c.order(gsofa_get_perm_c_dist, METIS_AT_PLUS_A);
+TEST_CASE("without a setting the order is the automatic one for supernodal factorizations") {
+  const pattern a = generate("grid7:nx=24,ny=24,nz=24");  // symmetric
+  columns c(a);
+  const auto dissects = [&](const char* factorizations) {
+    const with_setting number("GSOFA_FACTORIZATIONS", factorizations);
+    order_options o;
+    o.device = compute_device::cpu;
+    o.purpose = {.factorizations = std::atoi(factorizations),
+                 .kind = factorization_kind::supernodal};
+    const pattern_order expected = order(csc_view{a.n_rows, a.row_ptr, a.col_idx}, o);
+    CHECK(c.order(gsofa_get_perm_c_dist, METIS_AT_PLUS_A) == inverse(expected.permutation));
+    return expected.order.starts_with("cpu_nested_dissection");
   };
-  CHECK(ordered("grid5:nx=40,ny=40", nullptr));
-  CHECK(ordered("grid7:nx=24,ny=24,nz=24", "cpu_nested_dissection"));
+  CHECK_FALSE(dissects("1"));
+  CHECK(dissects("1000"));
 }
 
 TEST_CASE("a column without an entry on the diagonal is ordered") {
