@@ -221,6 +221,7 @@ TEST_CASE("neighbours may be repeated") {
 
 TEST_CASE("the same arguments give the same order, the seed another one") {
   const environment forgets("GSOFA_REUSE", "off");
+  const environment dissects("GSOFA_ORDER", "cpu_nested_dissection");
   const test_graph g = grid(60, 60);
   const answer plain = nodend(g);
   CHECK(nodend(g) == plain);
