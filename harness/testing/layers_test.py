@@ -89,7 +89,8 @@ EXCEPTIONS = {
 
 
 def is_test(path):
-    return path.endswith("_test.cpp") or Path(path).name in ("emulated_cases.hpp", "stage_cases.hpp", "test_analyses.hpp")
+    return path.endswith("_test.cpp") or Path(path).name in ("emulated_cases.hpp", "stage_cases.hpp", "test_analyses.hpp",
+                                                                "test_processes.hpp")
 
 
 def layer_of(path):

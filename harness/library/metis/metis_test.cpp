@@ -9,13 +9,11 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <limits>
@@ -28,11 +26,15 @@
 
 #include "gsofa/gsofa.hpp"
 #include "harness/library/metis/metis_functions.hpp"
+#include "harness/testing/processes.hpp"
 #ifdef GSOFA_FAILING_MALLOC
 #include "harness/testing/failing_malloc.hpp"
 #endif
 
 namespace {
+
+using gsofa::testing::environment;
+using gsofa::testing::times_in;
 
 constexpr int ok = 1, error_input = -2, error_memory = -3;
 constexpr idx_t untouched = 77;
@@ -145,42 +147,11 @@ int crossing_entries(const test_graph& g, const answer& a, const std::vector<idx
   return crossing;
 }
 
-struct environment {
-  const char* name;
-  environment(const char* n, const char* value) : name(n) { setenv(name, value, 1); }
-  environment(const environment&) = delete;
-  environment& operator=(const environment&) = delete;
-  ~environment() { unsetenv(name); }
-};
-
-// Runs `body` in a process of its own; what it writes to stderr.
-std::string stderr_of(const std::function<void()>& body) {
-  std::array<int, 2> ends{};
-  REQUIRE(pipe(ends.data()) == 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], 2);
-    close(ends[0]);
-    body();
-    _exit(0);
-  }
-  close(ends[1]);
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (ssize_t got = 0; (got = read(ends[0], buffer.data(), buffer.size())) > 0;) {
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  close(ends[0]);
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
+// What a process that runs `body` writes.
+std::string said_by(const std::function<void()>& body) {
+  const auto [text, status] = gsofa::testing::end_of([&] { return body(), 0; });
   CHECK(status == 0);
   return text;
-}
-
-int lines_with(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (std::size_t p = text.find(part); p != std::string::npos; p = text.find(part, p + 1)) ++count;
-  return count;
 }
 
 }  // namespace
@@ -373,7 +344,7 @@ TEST_CASE("threads may call at the same time, and rand() is the caller's") {
 
 TEST_CASE("what the environment says") {
   const test_graph g = grid(20, 20);
-  const std::string text = stderr_of([&] {
+  const std::string text = said_by([&] {
     const environment verbose("GSOFA_VERBOSE", "1");
     const environment order("GSOFA_ORDER", "amd");
     options_array options;
@@ -386,14 +357,14 @@ TEST_CASE("what the environment says") {
     const environment device("GSOFA_ORDER", "gpu_nested_dissection");
     if (!is_order(nodend(g))) _exit(1);
   });
-  CHECK(lines_with(text, "gsofa: METIS_NodeND: n 400, 1520 entries, ") == 5);
-  CHECK(lines_with(text, ", amd, cpu, threads 1, ") == 1);
-  CHECK(lines_with(text, ", amd, cpu, remembered, ") == 1);
-  CHECK(lines_with(text, "METIS_NodeND ignores options of METIS: 12=0\n") == 1);
-  CHECK(lines_with(text, "gsofa: GSOFA_ORDER: order: 'fast' is none of automatic, ") == 1);
-  CHECK(lines_with(text, "gsofa: GSOFA_THREADS is '0', not a number of threads") == 1);
+  CHECK(times_in(text, "gsofa: METIS_NodeND: n 400, 1520 entries, ") == 5);
+  CHECK(times_in(text, ", amd, cpu, threads 1, ") == 1);
+  CHECK(times_in(text, ", amd, cpu, remembered, ") == 1);
+  CHECK(times_in(text, "METIS_NodeND ignores options of METIS: 12=0\n") == 1);
+  CHECK(times_in(text, "gsofa: GSOFA_ORDER: order: 'fast' is none of automatic, ") == 1);
+  CHECK(times_in(text, "gsofa: GSOFA_THREADS is '0', not a number of threads") == 1);
   const environment off("GSOFA_METIS", "off");
-  CHECK(stderr_of([&] {
+  CHECK(said_by([&] {
           if (nodend(g).status != error_input) _exit(1);
         }) == "gsofa: METIS_NodeND: GSOFA_METIS is off, and there is no other METIS to call\n");
 }
@@ -429,7 +400,7 @@ TEST_CASE("an equal graph gets the order of a fresh process, another one its own
         if (calls[k]() != fresh[k]) _exit(1);
       }
     };
-    CHECK(lines_with(stderr_of(all_as_fresh), how) == 8);
+    CHECK(times_in(said_by(all_as_fresh), how) == 8);
     all_as_fresh();
   }
 }
@@ -441,12 +412,12 @@ TEST_CASE("the graphs used last are remembered within the budget") {
   const std::array<test_graph, 4> graphs{grid(columns, 100), grid(columns, 101), grid(columns, 99),
                                          grid(columns, 250)};
   const auto remembered = [&](const char* budget, std::initializer_list<std::size_t> sequence) {
-    return lines_with(stderr_of([&] {
-                        const environment mebibytes("GSOFA_REUSE", budget);
-                        const environment verbose("GSOFA_VERBOSE", "1");
-                        for (const std::size_t k : sequence) static_cast<void>(nodend(graphs[k]));
-                      }),
-                      "remembered");
+    return times_in(said_by([&] {
+                      const environment mebibytes("GSOFA_REUSE", budget);
+                      const environment verbose("GSOFA_VERBOSE", "1");
+                      for (const std::size_t k : sequence) static_cast<void>(nodend(graphs[k]));
+                    }),
+                    "remembered");
   };
   CHECK(remembered("1", {0, 1, 0, 1}) == 2);
   CHECK(remembered("1", {0, 1, 0, 2, 0}) == 2);
@@ -527,7 +498,7 @@ TEST_CASE("where memory is short nothing is written") {
   unsetenv("GSOFA_REUSE");
   std::string said;
   for (long k = made + 1; said != "all done"; ++k) {
-    said = stderr_of([&] {
+    said = said_by([&] {
       const int outcome = call_with_failing(k);
       if (outcome == never_failed) std::fputs("all done", stderr);
       if (outcome != never_failed && outcome != right) _exit(1);
@@ -711,13 +682,13 @@ TEST_CASE("a graph with a million entries has an order, as one of several ranks 
   const environment ranks("OMPI_COMM_WORLD_SIZE", "2");
   const environment of_openmp("OMP_NUM_THREADS", "1");
   const environment verbose("GSOFA_VERBOSE", "1");
-  const std::string text = stderr_of([&] {
+  const std::string text = said_by([&] {
     if (!is_order(nodend(g))) _exit(1);
     const environment threads("GSOFA_THREADS", "3");
     if (!is_order(nodend(g))) _exit(1);
   });
-  CHECK(lines_with(text, ", cpu, threads 1, ") == 1);
-  CHECK(lines_with(text, ", cpu, threads 3, ") == 1);
+  CHECK(times_in(text, ", cpu, threads 1, ") == 1);
+  CHECK(times_in(text, ", cpu, threads 3, ") == 1);
 }
 
 TEST_SUITE_END();

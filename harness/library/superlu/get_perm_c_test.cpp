@@ -52,18 +52,6 @@ class columns {
   SuperMatrix matrix_{};
 };
 
-// Sets a variable until the end of the scope.
-class with_setting {
- public:
-  with_setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  with_setting(const with_setting&) = delete;
-  with_setting& operator=(const with_setting&) = delete;
-  ~with_setting() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
-
 // Of A + A^T. The interface of the library has another elimination_tree().
 std::vector<index_t> tree_of(const pattern& a) {
   const pattern sum = symmetrized(a, diagonal::drop);
@@ -94,16 +82,16 @@ TEST_CASE("perm_c is the order of libgsofa for A + A^T, of SuperLU_DIST elsewher
       CAPTURE(spec);
       const auto own = c.order(superlu::original_order(), spec);
       {
-        const with_setting automatic("GSOFA_ORDER", "automatic");
+        const testing::environment automatic("GSOFA_ORDER", "automatic");
         const auto found = c.order(gsofa_get_perm_c_dist, spec);
         CHECK(found == inverse(order(csc_view{a.n_rows, t.row_ptr, t.col_idx}, o).permutation));
         others += found != own;
       }
       {
-        const with_setting off("GSOFA_ORDER", "off");
+        const testing::environment off("GSOFA_ORDER", "off");
         CHECK(c.order(gsofa_get_perm_c_dist, spec) == own);
       }
-      const with_setting off("GSOFA_SUPERLU", "off");
+      const testing::environment off("GSOFA_SUPERLU", "off");
       CHECK(c.order(gsofa_get_perm_c_dist, spec) == own);
     }
     for (const int spec : {NATURAL, MMD_ATA, COLAMD}) {
@@ -118,7 +106,7 @@ TEST_CASE("without a setting the order is the automatic one for supernodal facto
   const pattern a = generate("grid7:nx=24,ny=24,nz=24");  // symmetric
   columns c(a);
   const auto dissects = [&](const char* factorizations) {
-    const with_setting number("GSOFA_FACTORIZATIONS", factorizations);
+    const testing::environment number("GSOFA_FACTORIZATIONS", factorizations);
     order_options o;
     o.device = compute_device::cpu;
     o.purpose = {.factorizations = std::atoi(factorizations),

@@ -23,8 +23,13 @@
 #include <vector>
 
 #include "harness/library/superlu/node_share.hpp"
+#include "harness/testing/processes.hpp"
 
 namespace gsofa::superlu {
+
+using testing::end_of;
+using testing::ended;
+using testing::times_in;
 
 // Exit statuses of the processes of a test.
 enum : int { found = 10, given = 20, nothing = 30, wrong = 40 };
@@ -66,45 +71,6 @@ std::unique_ptr<T, void (*)(T*)> in_all_processes() {
   return {new (place) T(), [](T* t) { munmap(t, sizeof(T)); }};
 }
 
-/// Everything that comes through a pipe until all processes have closed its other end.
-inline std::string read_all(int from) {
-  std::string out;
-  std::array<char, 4096> buffer{};
-  for (ssize_t size = 0; (size = read(from, buffer.data(), buffer.size())) > 0;) {
-    out.append(buffer.data(), static_cast<std::size_t>(size));
-  }
-  close(from);
-  return out;
-}
-
-/// What a process wrote to stdout and stderr, and its status from waitpid().
-struct ended {
-  std::string text;
-  int status = 0;
-};
-
-/// Runs `body` in a process of its own, which ends with the status that `body` returns.
-inline ended end_of(const std::function<int()>& body) {
-  std::array<int, 2> said{};
-  REQUIRE(pipe(said.data()) == 0);
-  std::fflush(stdout);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(100);
-    dup2(said[1], 1);
-    dup2(said[1], 2);
-    const int status = body();
-    std::fflush(stdout);
-    _exit(status);
-  }
-  close(said[1]);
-  ended out;
-  out.text = read_all(said[0]);
-  REQUIRE(waitpid(child, &out.status, 0) == child);
-  return out;
-}
-
 /// Runs `body` in three processes with the environment of a job of three ranks, verbose, that share
 /// results of every size. `body` calls its argument to wait for the others, and returns whether all
 /// was right. Returns what they wrote to stderr.
@@ -137,19 +103,13 @@ inline std::string said_by_job_of_three(
     _exit(body([&] { pthread_barrier_wait(&all->value); }) ? 0 : 1);
   }
   close(said[1]);
-  std::string text = read_all(said[0]);
+  std::string text = testing::read_all(said[0]);
   for (const pid_t child : children) {
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK(status == 0);
   }
   return text;
-}
-
-inline int times_in(const std::string& text, const std::string& words) {
-  int times = 0;
-  for (auto p = text.find(words); p != std::string::npos; p = text.find(words, p + 1)) ++times;
-  return times;
 }
 
 inline std::vector<int> numbers(int size) {

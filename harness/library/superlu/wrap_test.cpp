@@ -3,9 +3,6 @@
 // environment says so.
 // Linked with a malloc that fails where a test wants it to, except under sanitizers.
 #include <doctest/doctest.h>
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <functional>
@@ -15,6 +12,7 @@
 #include "harness/library/superlu/superlu_headers.hpp"
 #ifdef GSOFA_FAILING_MALLOC
 #include "harness/testing/failing_malloc.hpp"
+#include "harness/testing/processes.hpp"
 #endif
 
 namespace {
@@ -102,16 +100,7 @@ TEST_CASE("--wrap=get_perm_c_dist") {
 namespace {
 
 int status_of_process(const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(null, 1);
-    dup2(null, 2);
-    _exit(body());
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
+  const int status = gsofa::testing::end_of(body).status;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
