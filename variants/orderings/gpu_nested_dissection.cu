@@ -71,8 +71,10 @@ void find_tree(const level& root, const dissection_settings& settings, memory_bu
     stages.begin(*whole);
     const std::span<const group> groups = bisect.run(depth, keys);
     std::vector<winner> winners = stages.best(groups);
-    time.mark("flow");
-    minimum_separators(link, flows, *whole, stages.of_level().view.side, bisect.parts(), winners);
+    if (depth < settings.flows) {
+      time.mark("flow");
+      minimum_separators(link, flows, *whole, stages.of_level().view.side, bisect.parts(), winners);
+    }
     std::vector<ending> endings = endings_of(parts, bisect.parts(), winners);
     time.mark("split");
     level& sides = own[depth % 2];

@@ -83,7 +83,7 @@ TEST_CASE("the device's nested dissection finds the host's order") {
   for (const char* spec : specs) {
     CAPTURE(spec);
     check_equal(generate(spec), ":room=1", -1);
-    check_equal(generate(spec), ":leaf_order=20,tries=3,room=3,idle_moves=20,stride=2", 7);
+    check_equal(generate(spec), ":leaf_order=20,tries=3,room=3,idle_moves=20,stride=2,flows=2", 7);
   }
 }
 

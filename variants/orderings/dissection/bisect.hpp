@@ -76,9 +76,8 @@ class bisection {
     std::size_t l = 0;
     while (coarsen(l) && !replicates_) ++l;
     // Parts that are not coarsened have no level of a search.
-    std::erase_if(searched_, [&](index_t g) {
-      return next_[0][at(copies_[0][at(g)].first_next)] == none;
-    });
+    std::erase_if(searched_,
+                  [&](index_t g) { return next_[0][at(copies_[0][at(g)].first_next)] == none; });
     stages_.beside(!searched_.empty(), [&] {
       while (depth_ > l + 1 && coarsen(++l)) {
       }

@@ -11,6 +11,8 @@
 
 namespace gsofa::orders {
 
+inline constexpr int most_depths = 1000;  ///< no tree of parts is as deep
+
 /// How nested_dissection() searches.
 struct dissection_settings {
   std::uint64_t seed = 0;
@@ -20,6 +22,7 @@ struct dissection_settings {
   int room = 1;             ///< a level refines separators with this many times the part's vertices
   index_t idle_moves = 50;  ///< a pass ends after this many moves without gain
   int stride = 1;           ///< refine on every N-th level, starting at the finest
+  int flows = most_depths;  ///< separators of this many depths of the tree become minimum ones
   index_t leaf_order = 120;  ///< a part of at most this many (compressed) vertices is a leaf
   int reduce = 8;            ///< eliminate vertices of at most this degree first (reduce())
   std::span<const index_t> weights{};       ///< of the vertices, 1 or more; empty: all are 1

@@ -229,7 +229,7 @@ bool bisector::bisect(const graph& g, std::uint64_t key, int depth) {
   trial& best = state_->of_part.best(groups[0]);
   best_ = &best;
   if (best.weight[side_a] <= 0 || best.weight[side_b] <= 0) return false;
-  minimum_separator(best, state_->flow);
+  if (depth < state_->settings.flows) minimum_separator(best, state_->flow);
   return true;
 }
 
