@@ -53,6 +53,7 @@ struct ordering {
   std::map<std::string, double> phases_s{};   ///< seconds by step, if the method reports them
   std::vector<order_candidate> candidates{};  ///< orders among which the method chose
   std::string fallback{};  ///< what failed before this method was taken; empty: nothing
+  std::string why{};       ///< of a method that chose: one line; else empty
   std::string note{};      ///< what was done besides or instead of the method; empty: nothing
 
   [[nodiscard]] const std::string& title() const { return note.empty() ? method : note; }

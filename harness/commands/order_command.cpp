@@ -153,6 +153,7 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
   r["samples_cpu_s"] = c.samples_cpu_s;
   if (!c.first.method.empty()) r["method"] = c.first.method;
   if (!c.first.note.empty()) r["note"] = c.first.note;
+  if (!c.first.why.empty()) r["why"] = c.first.why;
   if (!c.phases_s.empty()) r["phases_s"] = c.phases_s;
   for (const order_candidate& found : c.first.candidates) {
     r["candidates"].push_back(
@@ -209,6 +210,9 @@ void print_orders(const std::vector<order_case>& cases) {
                tree ? fmt::format("{:.3f}", s.largest_child) : "-", note_of(c)});
   }
   table.print_fitting(std::cout);
+  for (const order_case& c : cases) {
+    if (!c.first.why.empty()) fmt::print("{} chose {}: {}\n", c.spec, c.first.title(), c.first.why);
+  }
 }
 
 // A random permutation (Fisher & Yates), the same for a seed on every platform.

@@ -7,6 +7,8 @@
 #include "variants/orderings/tournament.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -221,12 +223,29 @@ class contest {
         .cost = least_, .orders = e.orders, .same_method = std::ranges::any_of(candidates_, same)};
     // The shape takes as long as minimum degree, and is not worth it where little can be saved.
     if (c.dissects && !shape_ &&
-        seconds_of_use(least_, use_) < seconds_of_shape(graph_.nnz() + graph_.n_rows))
+        seconds_of_use(least_, use_) < seconds_of_shape(graph_.nnz() + graph_.n_rows)) {
+      say_why(expected_gain(c, best, false, use_),
+              seconds_of_order(c, graph_.n_rows, least_.entries, use_));
       return false;
+    }
     if (c.of_cores && shape().left > 0.5) return false;
     const double rows = graph_.n_rows * (c.dissects ? shape().left : 1);
     const bool is_thin = c.dissects && shape().is_thin;
-    return expected_gain(c, best, is_thin, use_) > seconds_of_order(c, rows, least_.entries, use_);
+    const double gain = expected_gain(c, best, is_thin, use_);
+    const double price = seconds_of_order(c, rows, least_.entries, use_);
+    if (c.dissects && gain <= price) say_why(gain, price);
+    return gain > price;
+  }
+
+  // The reason not to dissect, or not again: that of the first dissection that does not pay.
+  void say_why(double gain, double price) {
+    if (!best_.why.empty() || use_.kind == factorization_kind::operations) return;
+    std::array<char, 160> line{};
+    std::snprintf(line.data(), line.size(),
+                  "its use is predicted to take %.2g s; %s dissection would save %.2g s for %.2g s",
+                  seconds_of_use(least_, use_), best_.separators.empty() ? "a" : "another", gain,
+                  price);
+    best_.why = line.data();
   }
 
   void compute(entrant& e) {

@@ -42,6 +42,7 @@ std::vector<index_t> computed_order(const pattern_view& a, const analysis_option
   if (!o.fallback.empty()) fall_back(o.fallback, s, out);
   out.order = std::move(o.method);
   out.order_note = std::move(o.note);
+  if (!o.why.empty()) s.say(out.order + ": " + o.why);
   return std::move(o.order);
 }
 

@@ -76,6 +76,7 @@ ordering find_order(const pattern_view& a, const order_options& o, const analysi
   const bool on_device = may_use_device(a, o) && o.weights.empty();
   ordering found = order_for(a, shared, on_device, s, o.seed, o.weights);
   if (!found.fallback.empty()) s.say(found.fallback);
+  if (!found.why.empty()) s.say(found.title() + ": " + found.why);
   out.fallback = found.fallback;
   return found;
 }
