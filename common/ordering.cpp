@@ -187,7 +187,7 @@ ordering compute_order(const pattern_view& a, const order_request& request,
 
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
                        int threads, const std::atomic<bool>* stop, bool host_only,
-                       std::span<const index_t> weights) {
+                       std::span<const index_t> weights, int tree_levels) {
   if (const std::optional<order_request> request = find_order(spec)) {
     return compute_order(a, *request,
                          {.options = request->options,
@@ -195,6 +195,7 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
                           .threads = threads,
                           .host_only = host_only,
                           .weights = weights,
+                          .tree_levels = tree_levels,
                           .stop = stop});
   }
   return {read_permutation(spec, a.n_rows), "file", spec};

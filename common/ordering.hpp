@@ -68,6 +68,8 @@ struct order_settings {
   /// Of the vertices, 1 or more; empty: all are 1. cpu_nested_dissection looks for separators of
   /// small weight, amf orders as many vertices with one neighbourhood; others ignore weights.
   std::span<const index_t> weights{};
+  /// Above 1: dissections divide the graph evenly on this many levels of their separator tree.
+  int tree_levels = 0;
   /// If it becomes true, the method ends with cancelled_error as soon as it can; null: never.
   const std::atomic<bool>* stop = nullptr;
 };
@@ -119,7 +121,8 @@ std::optional<order_request> find_order(const std::string& spec);
 /// build or machine lacks the method; overflow_error if its integers are too short for the pattern.
 ordering compute_order(const pattern_view& a, const std::string& spec, std::int64_t seed,
                        int threads = 1, const std::atomic<bool>* stop = nullptr,
-                       bool host_only = false, std::span<const index_t> weights = {});
+                       bool host_only = false, std::span<const index_t> weights = {},
+                       int tree_levels = 0);
 /// The same for a method; `settings` but its options.
 ordering compute_order(const pattern_view& a, const order_request& request,
                        order_settings settings);

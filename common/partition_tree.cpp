@@ -95,15 +95,37 @@ class binary_parts {
       std::ranges::sort(own);
       return;
     }
-    while (roots.size() == 1 && !children(roots[0]).empty()) {
-      own.push_back(roots[0]);
-      const auto below = children(roots[0]);
-      roots.assign(below.begin(), below.end());
-    }
+    cut(roots, own);
     std::ranges::sort(own);
     auto [left, right] = halves(std::move(roots));
     divide(std::move(left), depth + 1, 2 * k);
     divide(std::move(right), depth + 1, 2 * k + 1);
+  }
+
+  // Takes the separator of the heaviest subtree into `own`, and that of the heaviest part of it, as
+  // long as the way from `own` down to the heavier half becomes shorter.
+  void cut(std::vector<index_t>& roots, std::vector<index_t>& own) const {
+    constexpr int most_nodes =
+        64;  // a dissection halves the heaviest subtree with almost every node
+    offset_t taken = 0;
+    offset_t shortest = heavier(roots);
+    std::vector<index_t> rest = roots;
+    std::vector<index_t> nodes;
+    for (int k = 0; k < most_nodes && taken < shortest; ++k) {
+      const auto heaviest =
+          std::ranges::max_element(rest, {}, [&](index_t r) { return weight_[at(r)]; });
+      const index_t root = *heaviest;
+      const auto below = children(root);
+      if (below.empty()) return;
+      rest.erase(heaviest);
+      rest.insert(rest.end(), below.begin(), below.end());
+      nodes.push_back(root);
+      taken += tree_.start[at(root) + 1] - tree_.start[at(root)];
+      if (taken + heavier(rest) >= shortest) continue;
+      shortest = taken + heavier(rest);
+      roots = rest;
+      own = nodes;
+    }
   }
 
   /// Each subtree, the heaviest first, goes to the lighter side.
@@ -119,6 +141,16 @@ class binary_parts {
       (left <= right ? left : right) += weight_[at(r)];
     }
     return sides;
+  }
+
+  [[nodiscard]] offset_t heavier(const std::vector<index_t>& roots) const {
+    const auto weigh = [&](const std::vector<index_t>& side) {
+      offset_t sum = 0;
+      for (const index_t r : side) sum += weight_[at(r)];
+      return sum;
+    };
+    const auto [left, right] = halves(roots);
+    return std::max(weigh(left), weigh(right));
   }
 
   const separator_tree& tree_;

@@ -14,6 +14,7 @@
 #include "common/file.hpp"
 #include "common/order_quality.hpp"
 #include "common/ordering.hpp"
+#include "common/partition_tree.hpp"
 #include "common/random.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/matrices/matrix_source.hpp"
@@ -37,6 +38,7 @@ struct order_options {
   bool json = false;
   int repeat = 1;
   int threads = 0;
+  int tree_levels = 0;
   std::uint64_t shuffle = 0;
 };
 
@@ -59,10 +61,21 @@ struct tree_sizes {
   index_t nodes = 0;
   index_t largest_separator = 0;
   double largest_child = 0;
+  double path = 0;  ///< share of the vertices on the longest path of three levels
 };
 
-tree_sizes sizes_of(const separator_tree& t) {
+double path_of(const ordering& o) {
+  const std::vector<index_t> size =
+      partition::binary_tree(o, 3, partition::tree_layout::nested).size;
+  const index_t longest = size[6] + std::max(size[4] + std::max(size[0], size[1]),
+                                             size[5] + std::max(size[2], size[3]));
+  return static_cast<double>(longest) / static_cast<double>(o.order.size());
+}
+
+tree_sizes sizes_of(const ordering& o) {
+  const separator_tree& t = o.separators;
   tree_sizes s{.nodes = static_cast<index_t>(t.parent.size())};
+  if (s.nodes > 0) s.path = path_of(o);
   std::vector<offset_t> below(t.parent.size());  // vertices of the subtree of a node
   std::vector<offset_t> most(t.parent.size(), 0);
   std::vector<index_t> children(t.parent.size(), 0);
@@ -103,7 +116,7 @@ std::uint64_t digest_of(std::span<const index_t> order) {
   return sum;
 }
 
-void compute_once(order_case& c, const pattern_view& a, std::int64_t seed, int threads) {
+void compute_once(order_case& c, const pattern_view& a, const order_options& options, int threads) {
   if (c.info != nullptr) {
     if (const auto why = c.info->unavailable()) {
       c.judged = {run_status::skipped, *why};
@@ -113,7 +126,8 @@ void compute_once(order_case& c, const pattern_view& a, std::int64_t seed, int t
   if (c.samples_s.empty()) c.before = current_state();
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu = std::clock();
-  ordering o = compute_order(a, c.spec, seed, threads);
+  ordering o = compute_order(a, c.spec, options.matrix.seed, threads, nullptr, false, {},
+                             options.tree_levels);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   c.samples_cpu_s.push_back(static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC);
   c.after = current_state();
@@ -143,6 +157,7 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
   r["matrix"] = matrix_json(matched.matched.a, p);
   r["match"] = matched.how;
   r["shuffle"] = o.shuffle;
+  if (o.tree_levels > 0) r["tree_levels"] = o.tree_levels;
   r["order"] = c.spec;
   r["library"] = c.first.library;
   r["seed"] = o.matrix.seed;
@@ -167,10 +182,11 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
                  {"height", c.quality.height},
                  {"digest", fmt::format("{:016x}", digest_of(c.first.order))}};
   if (!c.first.separators.empty()) {
-    const tree_sizes s = sizes_of(c.first.separators);
+    const tree_sizes s = sizes_of(c.first);
     r["tree"] = {{"nodes", s.nodes},
                  {"largest_separator", s.largest_separator},
-                 {"largest_child", s.largest_child}};
+                 {"largest_child", s.largest_child},
+                 {"path", s.path}};
   }
   return r;
 }
@@ -192,7 +208,7 @@ void print_orders(const std::vector<order_case>& cases) {
                     {.title = "Gflop", .side = align::right, .leave_out = 1},
                     {.title = "height", .side = align::right, .leave_out = 2},
                     {.title = "separator", .side = align::right, .leave_out = 3},
-                    {.title = "larger part", .side = align::right, .leave_out = 4},
+                    {.title = "path", .side = align::right, .leave_out = 4},
                     {.title = "note", .words = true}});
   for (const order_case& c : cases) {
     if (c.judged.status != run_status::pass) {
@@ -201,13 +217,13 @@ void print_orders(const std::vector<order_case>& cases) {
     }
     std::vector<double> samples = c.samples_s;
     std::ranges::sort(samples);
-    const tree_sizes s = sizes_of(c.first.separators);
+    const tree_sizes s = sizes_of(c.first);
     const bool tree = !c.first.separators.empty();
     table.add({c.spec, to_string(c.judged.status), milliseconds(samples[(samples.size() - 1) / 2]),
                with_commas(c.quality.nnz_l + c.quality.nnz_u),
                fmt::format("{:.4g}", c.quality.flops / 1e9), with_commas(c.quality.height),
                tree ? with_commas(s.largest_separator) : "-",
-               tree ? fmt::format("{:.3f}", s.largest_child) : "-", note_of(c)});
+               tree ? fmt::format("{:.3f}", s.path) : "-", note_of(c)});
   }
   table.print_fitting(std::cout);
   for (const order_case& c : cases) {
@@ -275,7 +291,7 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
           return fmt::format("[{}/{}] {} {}: {}", round + 1, o.repeat, name, c.spec,
                              duration_text(elapsed.count()));
         });
-        compute_once(c, matched.matched.a, o.matrix.seed, threads);
+        compute_once(c, matched.matched.a, o, threads);
       }
       std::cerr << fmt::format("[{}/{}] {} {}: {}\n", round + 1, o.repeat, one_line(name),
                                one_line(c.spec),
@@ -328,6 +344,12 @@ void add_order_command(CLI::App& app, command_action& action) {
                 "Host threads of multithreaded orders; 0: all threads of this process")
       ->check(CLI::Range(0, 4096))
       ->type_name("T")
+      ->capture_default_str();
+  c->add_option("--tree", o->tree_levels,
+                "Dissections divide the graph evenly on this many levels of their separator tree; "
+                "0: as the order alone needs it")
+      ->check(CLI::Range(0, partition::most_levels))
+      ->type_name("LEVELS")
       ->capture_default_str();
   c->add_option("--shuffle", o->shuffle,
                 "Renumber rows and columns alike at random with this seed before ordering; 0: keep "

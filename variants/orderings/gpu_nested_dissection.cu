@@ -148,26 +148,41 @@ ordering order_by_dissection(const pattern_view& a, const order_settings& settin
 
 dissection dissect(patterns::device_pattern graph, const dissection_settings& search,
                    memory_budget& budget, timeline& time) {
+  const bool has_tree = search.tree_levels > 1;
+  const pattern given = has_tree ? patterns::download(graph) : pattern{};
+  // A tree that needs the unreduced graph, or parts that coarsen through hubs.
+  const auto tree_of_host = [&] {
+    time.mark("host");
+    return nested_dissection(given, search);
+  };
   time.mark("reduce");
   const reduction reduced = reduce_within(graph, search.reduce, budget);
+  if (has_tree && removes_many(reduced.left(given.n_rows), given.n_rows)) return tree_of_host();
   time.mark("compress");
   level root(budget);
   const vertex_classes classes =
       compress(graph.n, graph.row_ptr.data(), graph.col_idx.data(), budget, root);
   graph = {};
   const index_t n = root.first.back();
+  dissection_settings settings = search;
+  if (has_tree) {
+    const offset_t total = (n > 0 ? root.total[0] : 0) + std::ssize(classes.isolated);
+    settings.leaf_weight = leaf_weight(total, search.tree_levels);
+  }
   std::vector<node> tree;
   std::vector<index_t> position(at(n));
   if (n > 0) {
     std::vector<leaf> leaves;
     device_array<index_t> order(budget, "order", n);
-    find_tree(root, search, budget, time, order.data(), tree, leaves);
+    find_tree(root, settings, budget, time, order.data(), tree, leaves);
     time.mark("leaves");
     order_leaves(root, leaves, order.data(), budget, search.stop);
     time.mark("download");
     copy_to_host(position.data(), order.data(), n);
   }
-  return expand(reduced, expand(classes, tree, std::move(position)));
+  dissection found =
+      expand(reduced, expand(classes, tree, std::move(position), settings.leaf_weight));
+  return !has_tree || divides(found, search.tree_levels) ? found : tree_of_host();
 }
 
 #endif

@@ -38,6 +38,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -131,7 +132,13 @@ class quotient_graph {
   [[nodiscard]] index_t first_bucket(index_t v) const;
   [[nodiscard]] std::vector<index_t> postorder() const;
 
+  void begin_group();
+
   [[nodiscard]] bool in_halo(index_t v) const { return !halo_.empty() && halo_[at(v)] != 0; }
+  // Whether v stays until its group begins, or to the end.
+  [[nodiscard]] bool waits(index_t v) const {
+    return in_halo(v) || (!group_.empty() && group_[at(v)] > now_);
+  }
 
   index_t n_;
   pivot_score score_;
@@ -139,6 +146,7 @@ class quotient_graph {
   std::vector<index_t>* bounds_;
   elimination_cost* cost_;
   std::span<const std::uint8_t> halo_;
+  std::span<const index_t> group_;
 
   std::vector<index_t> lists_;
   std::vector<offset_t> begin_;
@@ -148,6 +156,9 @@ class quotient_graph {
   std::vector<index_t> hash_head_, hash_next_, hash_;
   score_queue queue_;
   std::vector<index_t> dense_;
+  std::vector<index_t> waiting_;  // vertices that are not dense, the lowest group last
+  std::vector<index_t> bucket_;   // of a vertex that waits
+  index_t now_ = 0;               // the group whose variables are in the queue
 
   offset_t free_ = 0;         // lists_ is unused from here on
   index_t left_ = 0;          // weight of all variables, halo included
@@ -170,6 +181,7 @@ quotient_graph::quotient_graph(const weighted_rows& rows, const minimum_degree_s
       bounds_(settings.degree_bounds),
       cost_(settings.cost),
       halo_(rows.halo),
+      group_(rows.group),
       begin_(at(n_)),
       length_(at(n_)),
       elements_(at(n_)),
@@ -181,8 +193,23 @@ quotient_graph::quotient_graph(const weighted_rows& rows, const minimum_degree_s
       hash_head_(at(n_), no_vertex),
       hash_next_(at(n_)),
       hash_(at(n_)),
-      queue_(n_, 0) {
+      queue_(n_, 0),
+      bucket_(group_.empty() ? 0 : at(n_)) {
   load(rows, longest);
+  if (group_.empty()) return;
+  std::ranges::stable_sort(waiting_, std::greater{}, [&](index_t v) { return group_[at(v)]; });
+  begin_group();
+}
+
+// The variables of the next group enter the queue.
+void quotient_graph::begin_group() {
+  now_ = group_[at(waiting_.back())];
+  for (; !waiting_.empty() && group_[at(waiting_.back())] == now_; waiting_.pop_back()) {
+    const index_t v = waiting_.back();
+    if (weight_[at(v)] == 0) continue;  // merged
+    to_eliminate_ += weight_[at(v)];
+    queue_.add(v, bucket_[at(v)]);
+  }
 }
 
 // Copies the rows, sets dense rows aside and computes the first scores.
@@ -210,6 +237,11 @@ void quotient_graph::load(const weighted_rows& rows, offset_t longest) {
     }
     length_[at(v)] = static_cast<index_t>(free_ - begin_[at(v)]);
     if (in_halo(v)) continue;
+    if (!group_.empty()) {
+      waiting_.push_back(v);
+      bucket_[at(v)] = first_bucket(v);
+      continue;
+    }
     to_eliminate_ += weight_[at(v)];
     queue_.add(v, first_bucket(v));
   }
@@ -259,7 +291,7 @@ void quotient_graph::form_element(index_t pivot) {
       weight_[at(i)] = -weight;
       element_weight_ += weight;
       lists_[at(last_++)] = i;
-      if (!in_halo(i)) queue_.remove(i);
+      if (!waits(i)) queue_.remove(i);
     }
   };
   const offset_t list = begin_[at(pivot)];
@@ -338,7 +370,7 @@ void quotient_graph::update_variable(index_t i) {
     hash += static_cast<std::uint32_t>(j);
     lists_[at(to++)] = j;
   }
-  if (outside == 0 && !in_halo(i)) {
+  if (outside == 0 && !waits(i)) {
     // Eliminated together with the pivot: L covers all its neighbours.
     const index_t weight = -weight_[at(i)];
     parent_[at(i)] = pivot_;
@@ -391,6 +423,7 @@ void quotient_graph::merge_variables() {
 bool quotient_graph::merge_if_equal(index_t i, index_t j) {
   if (length_[at(i)] != length_[at(j)] || elements_[at(i)] != elements_[at(j)]) return false;
   if (in_halo(i) != in_halo(j)) return false;
+  if (!group_.empty() && group_[at(i)] != group_[at(j)]) return false;
   const offset_t list = begin_[at(j)];
   for (index_t p = 1; p < length_[at(j)]; ++p) {
     if (stamp_[at(lists_[at(list + p)])] != tag_) return false;
@@ -426,12 +459,13 @@ void quotient_graph::add_to_queue(index_t i) {
   const std::int64_t outside = std::min<std::int64_t>(degree_[at(i)], left_ - weight - inside);
   degree_[at(i)] = static_cast<index_t>(outside + inside);
   if (in_halo(i)) return;
-  if (score_ == pivot_score::degree) {
-    queue_.add(i, degree_[at(i)]);
-    return;
+  index_t bucket = degree_[at(i)];
+  if (score_ == pivot_score::fill) {
+    const std::int64_t fill = outside * (outside - 1 + 2 * inside) - covered_[at(i)];
+    bucket = bucket_of_fill(fill, weight);
   }
-  const std::int64_t fill = outside * (outside - 1 + 2 * inside) - covered_[at(i)];
-  queue_.add(i, bucket_of_fill(fill, weight));
+  if (!waits(i)) return queue_.add(i, bucket);
+  bucket_[at(i)] = bucket;
 }
 
 // The columns of the pivots: each has the variables of L and the pivots behind it.
@@ -443,7 +477,9 @@ void quotient_graph::add_cost() {
 }
 
 std::vector<index_t> quotient_graph::order() {
-  while (to_eliminate_ > 0) {
+  for (;;) {
+    while (to_eliminate_ == 0 && !waiting_.empty()) begin_group();
+    if (to_eliminate_ == 0) break;
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw cancelled_error();
     const index_t pivot = queue_.take();
     if (bounds_ != nullptr) (*bounds_)[at(pivot)] = degree_[at(pivot)];
@@ -493,6 +529,9 @@ std::vector<index_t> quotient_graph::postorder() const {
     }
   }
   order.insert(order.end(), dense_.begin(), dense_.end());
+  // No vertex has a descendant of a later group, so that each still follows its descendants.
+  if (!group_.empty())
+    std::ranges::stable_sort(order, {}, [&](index_t v) { return group_[at(v)]; });
   return order;
 }
 
@@ -531,7 +570,8 @@ std::vector<index_t> minimum_degree(const weighted_rows& rows,
   if (rows.begin.size() < 2) return {};
   const auto n = static_cast<double>(rows.begin.size() - 1);
   const auto longest = std::max<offset_t>(16, static_cast<offset_t>(10 * std::sqrt(n)));
-  const std::optional<hub_core> core = eliminate_leaves_of_hubs(rows, longest);
+  std::optional<hub_core> core;
+  if (rows.group.empty()) core = eliminate_leaves_of_hubs(rows, longest);
   return core ? order_with_core(*core, settings) : quotient_graph(rows, settings, longest).order();
 }
 

@@ -24,6 +24,8 @@ struct weighted_rows {
   std::span<const index_t> adj;          ///< begin[n]; v is in row u if u is in row v
   std::span<const index_t> weight{};     ///< n; at least 1 each; default: 1
   std::span<const std::uint8_t> halo{};  ///< n; not 0: never eliminated; default: 0
+  /// n; vertices of a lower group come first (constraint sets of CAMD); default: one group
+  std::span<const index_t> group{};
 };
 
 /// What elimination costs at most: entries below the diagonal, and the sum of c + 2 c^2 over the
@@ -49,10 +51,11 @@ struct minimum_degree_settings {
 /// An order of the vertices outside the halo: old number by new position. Halo vertices count in
 /// degrees and fill as neighbours that remain to the end (Pellegrini, Roman & Amestoy 2000); edges
 /// between two halo vertices may be absent. Rows with more than max(16, 10 sqrt(n)) entries come
-/// last. Where most vertices are leaves of hubs, those come first (leaves_of_hubs.hpp). The same
-/// arguments give the same order. Memory: 5 bytes for each entry of adj and 90 for each vertex; up
-/// to 50 bytes for each entry in graphs of leaves of hubs. Throws overflow_error if the weights sum
-/// to more than 2^31 - 1, cancelled_error, std::bad_alloc.
+/// last in their group. Where most vertices are leaves of hubs, those come first
+/// (leaves_of_hubs.hpp), unless there are groups. The same arguments give the same order. Memory: 5
+/// bytes for each entry of adj and 90 for each vertex; up to 50 bytes for each entry in graphs of
+/// leaves of hubs. Throws overflow_error if the weights sum to more than 2^31 - 1, cancelled_error,
+/// std::bad_alloc.
 std::vector<index_t> minimum_degree(const weighted_rows& rows,
                                     const minimum_degree_settings& settings);
 

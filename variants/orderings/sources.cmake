@@ -7,6 +7,7 @@ gsofa_roles(
     colamd.cpp
     cpu_nested_dissection.cpp
     direction*.cpp
+    groups.cpp
     leaves_of_hubs.cpp
     metis*.cpp
     minimum_degree.cpp

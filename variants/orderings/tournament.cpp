@@ -79,7 +79,8 @@ class contest {
     neighbours_ = graph_.nnz();
     symmetric_ = graph_.nnz() + a.n_rows == a.nnz() + count_missing_diagonal(a);
     exact_ = exact_ && !symmetric_;
-    if (symmetric_ && settings.weights.empty()) take_blocks();
+    dissects_ = !settings.weights.empty() || settings.tree_levels > 1;
+    if (symmetric_ && !dissects_) take_blocks();
     // Minimum fill on one core takes a tenth of a dissection there, and its operations are known.
     const bool asks = use_.cores > 1 || use_.kind == factorization_kind::operations;
     mesh_ = asks && symmetric_ && graph_.n_rows >= least_rows_of_mesh && shape().is_mesh;
@@ -93,7 +94,7 @@ class contest {
     if (best_.order.empty() && graph_.n_rows > 0) {
       throw unavailable_error("order automatic: no method is available: " + failures_);
     }
-    if (!symmetric_ && !mesh_ && settings_.weights.empty() && direction_pays()) take_direction();
+    if (!symmetric_ && !dissects_ && direction_pays()) take_direction();
     if (blocks_) {
       best_.order = blocks_->expand(best_.order);
       best_.note = best_.title() + " of blocks";
@@ -215,7 +216,7 @@ class contest {
   bool pays(const entrant& e) {
     const contender& c = *e.terms;
     const bool on_gpu = use_.kind == factorization_kind::gpu;
-    if ((mesh_ || on_gpu || !settings_.weights.empty()) && !c.dissects) return false;
+    if ((mesh_ || on_gpu || dissects_) && !c.dissects) return false;
     if (on_gpu && (c.is_quick || (use_.factorizations == 1 && !best_.order.empty()))) return false;
     if (best_.order.empty()) return !c.of_cores;
     const auto same = [&](const order_candidate& o) { return o.order.starts_with(c.method); };
@@ -282,6 +283,7 @@ class contest {
   bool symmetric_ = true;
   bool exact_;  // counts A = L U
   bool mesh_ = false;
+  bool dissects_ = false;  // since the caller has weights or asks for a tree
   ordering best_;
   order_cost least_;
   order_request best_request_;

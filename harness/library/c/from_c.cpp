@@ -116,6 +116,8 @@ order_options options_of(const gsofa_order_options& o, std::int64_t n) {
   out.threads = o.threads;
   if (o.permutation != nullptr) out.permutation = {o.permutation, count};
   if (o.weights != nullptr) out.weights = {o.weights, count};
+  if (o.groups != nullptr) out.groups = {o.groups, count};
+  out.longest_row = o.longest_row;
   out.seed = o.seed;
   out.tree_levels = o.tree_levels;
   out.layout = static_cast<tree_layout>(o.layout);

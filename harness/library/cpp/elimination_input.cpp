@@ -83,14 +83,11 @@ void apply_order(const analysis_options& options, elimination_input& e, workspac
 }  // namespace
 
 ordering order_for(const pattern_view& a, const analysis_options& options, bool on_device,
-                   supervision& s, std::int64_t seed, std::span<const index_t> weights) {
-  return compute_order(a, request_of(options),
-                       {.options = option_set(),
-                        .seed = seed,
-                        .threads = host_threads(options),
-                        .host_only = !on_device,
-                        .weights = weights,
-                        .stop = &s.stop});
+                   supervision& s, order_settings wanted) {
+  wanted.threads = host_threads(options);
+  wanted.host_only = !on_device;
+  wanted.stop = &s.stop;
+  return compute_order(a, request_of(options), wanted);
 }
 
 void fall_back(const std::string& reason, supervision& s, analysis& out) {

@@ -54,10 +54,9 @@ void permute_for_elimination(const checked_input& in, const analysis_options& op
                              analysis& out);
 
 /// The order of the vertices of `a` by options.order, which is neither natural nor given.
-/// on_device: a device may compute it. seed: -1: the default of the method. weights: of the
-/// vertices, or empty.
+/// on_device: a device may compute it. wanted: its seed, weights and tree_levels count.
 ordering order_for(const pattern_view& a, const analysis_options& options, bool on_device,
-                   supervision& s, std::int64_t seed = -1, std::span<const index_t> weights = {});
+                   supervision& s, order_settings wanted = {.options = option_set()});
 
 /// Sets the orders of all rows and columns of `out` from w.order and e.row_of.
 void number_all(const elimination_input& e, const workspace& w, analysis& out);

@@ -1,15 +1,21 @@
 // order(): a fill-reducing order alone, with its separator tree.
 
+#include <algorithm>
+#include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 
+#include "common/parallel.hpp"
 #include "common/partition_tree.hpp"
 #include "common/preprocess.hpp"
+#include "common/symmetrize.hpp"
 #include "harness/library/cpp/analyze.hpp"
 #include "harness/library/cpp/clock.hpp"
 #include "harness/library/cpp/elimination_input.hpp"
 #include "harness/library/cpp/errors.hpp"
 #include "harness/library/cpp/options.hpp"
+#include "variants/orderings/groups.hpp"
 
 namespace gsofa::library {
 
@@ -35,6 +41,26 @@ analysis_options shared_options(const order_options& o) {
   return a;
 }
 
+bool has_groups(const order_options& o) { return !o.groups.empty() || o.longest_row > 0; }
+
+void check_groups(const order_options& o, index_t n) {
+  if (o.longest_row < 0) {
+    throw invalid_input("longest_row: " + std::to_string(o.longest_row) + " is not 0 or more");
+  }
+  if (has_groups(o) && o.order != order_method::automatic) {
+    throw invalid_input("groups, longest_row: only the order automatic takes them");
+  }
+  if (!o.groups.empty() && o.groups.size() != at(n)) {
+    throw invalid_input("groups: " + std::to_string(o.groups.size()) + " for " + std::to_string(n) +
+                        " vertices");
+  }
+  const auto wrong = std::ranges::find_if(o.groups, [](index_t g) { return g < 0; });
+  if (wrong != o.groups.end()) {
+    throw invalid_input("groups: vertex " + std::to_string(wrong - o.groups.begin()) +
+                        " has group " + std::to_string(*wrong) + ", which is not 0 or more");
+  }
+}
+
 void check_order_options(const order_options& o, const analysis_options& shared, index_t n) {
   check_options(shared, n);
   if (o.seed < -1) throw invalid_input("seed: " + std::to_string(o.seed) + " is not -1 or more");
@@ -46,9 +72,24 @@ void check_order_options(const order_options& o, const analysis_options& shared,
     throw invalid_input("layout: " + std::to_string(static_cast<int>(o.layout)) +
                         " is no tree_layout");
   }
+  check_groups(o, n);
   if (!o.weights.empty() && o.order != order_method::automatic && !is_host_dissection(o)) {
     throw invalid_input("weights: only the orders automatic and cpu_nested_dissection take them");
   }
+}
+
+/// The group of each vertex; empty if all are in one.
+std::vector<index_t> groups_of(const pattern_view& a, const order_options& o) {
+  if (!has_groups(o)) return {};
+  std::vector<index_t> groups(o.groups.begin(), o.groups.end());
+  groups.resize(at(a.n_rows), 0);
+  pattern sum;
+  const pattern_view s = o.longest_row > 0 ? graph_of(a, 1, sum) : pattern_view{};
+  for (index_t v = 0; v < s.n_rows; ++v) {
+    if (std::ssize(s.row(v)) > o.longest_row) groups[at(v)] = std::numeric_limits<index_t>::max();
+  }
+  if (std::ranges::adjacent_find(groups, std::not_equal_to{}) == groups.end()) groups.clear();
+  return groups;
 }
 
 // Whether a device may dissect: a process that uses one for the first time creates a CUDA context,
@@ -73,8 +114,17 @@ ordering find_order(const pattern_view& a, const order_options& o, const analysi
   if (o.order == order_method::natural || a.n_rows == 0) {
     return {.order = identity_order(a.n_rows), .method = name, .library = {}};
   }
+  order_settings wanted{.options = option_set(),
+                        .seed = o.seed,
+                        .threads = useful_threads(host_threads(shared), a.n_rows / 1000),
+                        .weights = o.weights,
+                        .tree_levels = o.tree_levels,
+                        .stop = &s.stop};
+  if (const std::vector<index_t> groups = groups_of(a, o); !groups.empty()) {
+    return orders::order_in_groups(a, groups, wanted);
+  }
   const bool on_device = may_use_device(a, o) && o.weights.empty();
-  ordering found = order_for(a, shared, on_device, s, o.seed, o.weights);
+  ordering found = order_for(a, shared, on_device, s, wanted);
   if (!found.fallback.empty()) s.say(found.fallback);
   if (!found.why.empty()) s.say(found.title() + ": " + found.why);
   out.fallback = found.fallback;

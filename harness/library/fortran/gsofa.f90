@@ -176,6 +176,8 @@ module gsofa
     integer(c_int64_t) :: factorizations = 0
     integer(c_int) :: factorization_kind = 0
     integer(c_int) :: factorization_cores = 0
+    type(c_ptr) :: groups = c_null_ptr
+    integer(c_int64_t) :: longest_row = 0
   end type
 
   type, bind(c) :: gsofa_fill_estimate

@@ -77,6 +77,9 @@ class call_options {
     o_.layout = nested ? tree_layout::nested : tree_layout::by_level;
     take("weights", weights_);
     o_.weights = {weights_.data(), weights_.size()};
+    take("groups", groups_);
+    o_.groups = {groups_.data(), groups_.size()};
+    take("longest_row", o_.longest_row);
     take("seed", o_.seed);
     take("tree_levels", o_.tree_levels);
   }
@@ -98,7 +101,7 @@ class call_options {
   }
 
   const nb::dict& from_;
-  input<std::int32_t> permutation_, weights_;
+  input<std::int32_t> permutation_, weights_, groups_;
   Options o_;
 };
 

@@ -27,6 +27,12 @@ constexpr bool is_last_round_of_degree(offset_t removed, index_t n) { return 100
 /// separators. In a mesh most vertices stay, with more neighbours than before.
 constexpr bool is_core(index_t kept, index_t before) { return offset_t{5} * kept <= before; }
 
+/// Whether reductions may have emptied a graph that is like a tree, before the first cut of a
+/// separator tree that divides the graph evenly.
+constexpr bool removes_many(index_t kept, index_t before) {
+  return offset_t{20} * kept < offset_t{19} * before;
+}
+
 // Coarsening.
 inline constexpr index_t coarsest = 60;     ///< do not coarsen graphs of at most this many vertices
 inline constexpr int handshake_rounds = 8;  ///< at most
@@ -129,6 +135,11 @@ constexpr std::uint8_t cut_side(std::uint8_t source, bool enters, bool leaves) {
 }
 
 // Leaves.
+/// The most weight of a leaf of a separator tree with this many levels.
+constexpr offset_t leaf_weight(offset_t total, int tree_levels) {
+  const offset_t share = total >> (tree_levels - 1);
+  return share < 1 ? 1 : share;
+}
 inline constexpr index_t most_leaf_bits = 2048;  ///< vertices of leaf and halo together
 
 // Distinct words for the random choices of one component.

@@ -69,7 +69,9 @@ class bisection {
     coarser_ = no_level;
     plan(0);
     for (index_t g = 0; g < stages_.graphs(0); ++g) {
-      const bool bisects = stages_.size_of(0, g) > std::max<index_t>(1, settings_.leaf_order);
+      const index_t n = stages_.size_of(0, g);
+      const bool bisects =
+          n > 1 && (n > settings_.leaf_order || stages_.total(0, g) > settings_.leaf_weight);
       copies_[0].push_back({.part = bisects ? g : none});
     }
     search(depth);

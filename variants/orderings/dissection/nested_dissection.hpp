@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct dissection_settings {
   int flows = most_depths;  ///< separators of this many depths of the tree become minimum ones
   index_t leaf_order = 120;  ///< a part of at most this many (compressed) vertices is a leaf
   int reduce = 8;            ///< eliminate vertices of at most this degree first (reduce())
+  /// Above 1: the first tree_levels levels of the separator tree divide the graph evenly, and
+  /// reductions that would remove many vertices are made inside the parts of the last level.
+  int tree_levels = 0;
+  offset_t leaf_weight = std::numeric_limits<offset_t>::max();  ///< heavier parts are no leaves
   std::span<const index_t> weights{};       ///< of the vertices, 1 or more; empty: all are 1
   const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
   const run_context* run = nullptr;         ///< on a device: its limit of time ends the search, too
@@ -40,6 +45,9 @@ struct dissection {
   std::vector<index_t> order;
   separator_tree tree;
 };
+
+/// Whether no leaf has more than its share of the vertices in a tree with tree_levels levels.
+bool divides(const dissection& d, int tree_levels);
 
 /// Multilevel nested dissection of a symmetric graph: rows sorted, no diagonal, any shape. Isolated
 /// vertices come first and change nothing in the order of the other vertices. The order depends on

@@ -342,6 +342,8 @@ typedef struct gsofa_order_options {
   int64_t factorizations;            ///< that GSOFA_ORDER_AUTOMATIC is for
   int factorization_kind;            ///< a gsofa_factorization: how the program factorizes
   int factorization_cores;           ///< of a supernodal factorization
+  const int32_t* groups;             ///< n group numbers, 0 or more, or NULL
+  int64_t longest_row;               ///< longer rows come last; 0: none
 } gsofa_order_options;
 /// Defaults: automatic device and order, all threads, no tree. Writes `size` bytes.
 GSOFA_API void gsofa_order_options_init_sized(gsofa_order_options* options, size_t size);

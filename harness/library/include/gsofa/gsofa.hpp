@@ -571,12 +571,20 @@ struct order_options {
   std::span<const std::int32_t> weights{};
   std::int64_t seed = -1;  ///< of the search; -1: the default of the method
   /// Levels of a full binary separator tree, which has 2^tree_levels - 1 nodes: domains in its
-  /// leaves, separators above. 0: no tree.
+  /// leaves, separators above. 0: no tree. Above 1, the automatic order is a nested dissection, and
+  /// dissections divide the graph evenly on these levels.
   int tree_levels = 0;
   tree_layout layout = tree_layout::by_level;                ///< of the order, if there is a tree
   std::function<bool(const analysis_progress&)> progress{};  ///< as analysis_options
   double progress_seconds = 0.1;
   std::function<void(const std::string&)> log{};
+  /// n group numbers, 0 or more: a vertex comes after all vertices of lower groups, as the
+  /// constraint sets of CAMD. Two groups order the vertices of a Schur complement last; the
+  /// separator tree then has all later groups in its root. Empty: one group. The host computes the
+  /// order, by minimum fill or nested dissection; methods other than automatic refuse groups.
+  std::span<const std::int32_t> groups{};
+  /// Rows of A + A^T with more entries beside the diagonal come after all groups; 0: none.
+  std::int64_t longest_row = 0;
 };
 
 /// A fill-reducing order of A + A^T.

@@ -119,7 +119,8 @@ def has_device():
 
 
 def order(a: Matrix, order: Order = "automatic", *, factorizations: int = 1, purpose: Purpose = "automatic", cores: int = 1,
-          device: Device = "automatic", threads: int = 0, weights: ArrayLike | None = None, seed: int = -1, stream: Any = None,
+          device: Device = "automatic", threads: int = 0, weights: ArrayLike | None = None, seed: int = -1,
+          groups: ArrayLike | None = None, last: ArrayLike | None = None, longest_row: int = 0, stream: Any = None,
           progress: Progress = None) -> Int32Array:
     """A fill-reducing order of A + A^T alone, without a symbolic factorization: the old index of each new position. No rows
     are matched, and the diagonal does not count. The fill is that of analyze() with the same order; the permutation is not
@@ -129,12 +130,18 @@ def order(a: Matrix, order: Order = "automatic", *, factorizations: int = 1, pur
     dissects graphs of 1,000,000 entries or more, which changes no order. A matrix in device memory is copied to the host.
     weights: of each vertex, 1 or more: nested dissection on the host with separators of small weight, with the orders
     "automatic" and "cpu_nested_dissection" only. seed: of the search; -1: the default of the order.
+    groups: of each vertex, 0 or more: a vertex comes after all vertices of lower groups. last: the vertices that come last,
+    those of a Schur complement. longest_row: rows of A + A^T with more entries come after all others; 0: none. These three
+    go with the order "automatic" only and are for the host.
 
     >>> import scipy.sparse as sp
+    >>> order(sp.eye(4), last=[0, 2]).tolist()
+    [1, 3, 0, 2]
     >>> sorted(order(sp.eye(3), "amd").tolist())
     [0, 1, 2]
     """
-    return ordered(a, order, (factorizations, purpose, cores), device, threads, weights, seed, stream, progress)[0]
+    return ordered(a, order, (factorizations, purpose, cores), device, threads, weights, seed, (groups, last, longest_row),
+                   stream, progress)[0]
 
 
 class SeparatorTree(NamedTuple):
@@ -148,7 +155,8 @@ class SeparatorTree(NamedTuple):
 
 def separator_tree(a: Matrix, levels: int, order: Order = "automatic", *, factorizations: int = 1,
                    purpose: Purpose = "automatic", cores: int = 1, layout: Layout = "by_level", device: Device = "automatic",
-                   threads: int = 0, weights: ArrayLike | None = None, seed: int = -1, stream: Any = None,
+                   threads: int = 0, weights: ArrayLike | None = None, seed: int = -1, groups: ArrayLike | None = None,
+                   last: ArrayLike | None = None, longest_row: int = 0, stream: Any = None,
                    progress: Progress = None) -> SeparatorTree:
     """An order with its separator tree of 2^levels - 1 nodes, as cuDSS and METIS_NodeNDP have it; nodes may be empty.
     layout: the position of the nodes in the permutation: "by_level" (the deepest level from left to right, the level above,
@@ -160,19 +168,39 @@ def separator_tree(a: Matrix, levels: int, order: Order = "automatic", *, factor
     >>> tree.sizes.size, int(tree.sizes.sum())
     (3, 7)
     """
-    return SeparatorTree(*ordered(a, order, (factorizations, purpose, cores), device, threads, weights, seed, stream, progress,
+    return SeparatorTree(*ordered(a, order, (factorizations, purpose, cores), device, threads, weights, seed,
+                                  (groups, last, longest_row), stream, progress,
                                   tree_levels=whole(levels, "levels", 1, 24),
                                   nested=one_of(layout, "layout", LAYOUTS) == "nested"))
 
 
-def ordered(a, order, use, device, threads, weights, seed, stream, progress, **tree):
+def groups_of(last, n):
+    """The group of each of n vertices: 1 for those that come last, 0 for all others."""
+    last = narrowed(last, "last")
+    wrong = last[(last < 0) | (last >= n)]
+    if wrong.size:
+        raise InvalidInput(f"last: {wrong[0]} is no vertex; there are {n}")
+    groups = np.zeros(n, np.int32)
+    groups[last] = 1
+    return groups
+
+
+def ordered(a, order, use, device, threads, weights, seed, constraints, stream, progress, **tree):
     """(permutation, sizes of the nodes of its tree, name) of an order."""
     options = {**order_options(order, *use), "device": one_of(device, "device", DEVICES), "threads": whole(threads, "threads", 0),
                "seed": whole(seed, "seed", -1, 2**63 - 1), **tree}
-    if weights is not None:
-        options["weights"] = _core.frozen(narrowed(weights, "weights"))
-        if options["weights"].size == 0:  # the library takes this as no weights
-            raise InvalidInput("weights: empty; None means equal weights")
+    groups, last, longest_row = constraints
+    options["longest_row"] = whole(longest_row, "longest_row", 0, 2**63 - 1)
+    if last is not None:
+        if groups is not None:
+            raise InvalidInput("last: groups say already which vertices come last")
+        groups = groups_of(last, len(a[0]) - 1 if isinstance(a, (tuple, list)) else a.shape[0])
+    for name, values in (("weights", weights), ("groups", groups)):
+        if values is None:
+            continue
+        options[name] = _core.frozen(narrowed(values, name))
+        if options[name].size == 0:  # the library takes this as None
+            raise InvalidInput(f"{name}: empty; None means equal {name}")
     callable_or_none(progress)
     there = rows_on_device(a, stream) if options["device"] != "cpu" and has_device() else None
     if there is not None:

@@ -222,7 +222,9 @@ bisector::~bisector() = default;
 void bisector::lead(team& crew) { state_->of_part.lead(crew); }
 team& bisector::crew() const { return *state_->of_part.space.crew; }
 
-bool bisector::bisect(const graph& g, std::uint64_t key, int depth) {
+bool bisector::bisect(const graph& g, std::uint64_t key, int depth, bool through_hubs) {
+  state_->of_part.space.meets_in_hubs = through_hubs;
+  for (workspace& w : state_->of_part.replica_space) w.meets_in_hubs = through_hubs;
   state_->of_part.begin(g);
   const std::span<const group> groups = state_->plan.run(depth, {&key, 1});
   if (groups.empty()) return false;

@@ -190,7 +190,7 @@ std::vector<index_t> vertex_blocks::expand(std::span<const index_t> order) const
 }
 
 dissection expand(const vertex_classes& c, std::span<const node> tree,
-                  std::vector<index_t> position) {
+                  std::vector<index_t> position, offset_t most_isolated) {
   dissection result;
   const bool single = c.member_start.empty();  // each vertex is a class
   result.order = c.isolated;
@@ -199,7 +199,11 @@ dissection expand(const vertex_classes& c, std::span<const node> tree,
     result.tree.start.push_back(last);
     result.tree.parent.push_back(parent);
   };
-  if (!c.isolated.empty()) end_node(static_cast<index_t>(c.isolated.size()), -1);
+  const auto isolated = std::ssize(c.isolated);
+  for (offset_t last = 0; last < isolated;) {
+    last += std::min(isolated - last, most_isolated);
+    end_node(static_cast<index_t>(last), -1);
+  }
   const auto before = static_cast<index_t>(result.tree.parent.size());
   std::vector<index_t> node_at(position.size() + 1, -1);
   for (std::size_t i = 0; i < tree.size(); ++i)

@@ -112,7 +112,7 @@ index_t meeting_place(const matching& m, index_t v, offset_t widest) {
 // Free vertices with one meeting place pair up in order of their numbers, first with second, third
 // with fourth. Without the bound on its degree, hubs would turn the coarse graph into an expander.
 void two_hop(team& crew, workspace& w, const graph& g, offset_t most) {
-  const offset_t widest = widest_meeting_place(g.entries, g.n);
+  const offset_t widest = w.meets_in_hubs ? g.n : widest_meeting_place(g.entries, g.n);
   const matching m(w, g);
   const auto count = static_cast<offset_t>(w.free.size());
   crew.ranges(count, vertex_grain, [&](int, offset_t from, offset_t to) {

@@ -32,8 +32,9 @@ struct component {
 // Finds the tree; `position` is the order of the vertices of the compressed graph.
 class dissector {
  public:
-  dissector(const dissection_settings& settings, std::vector<index_t>& position)
-      : settings_(settings), position_(position) {}
+  // through_hubs: a part that is too heavy for a leaf and does not coarsen, does so through hubs.
+  dissector(const dissection_settings& settings, std::vector<index_t>& position, bool through_hubs)
+      : settings_(settings), position_(position), through_hubs_(through_hubs) {}
 
   // Bisects c: appends its node, or that of a leaf, and what remains to be bisected.
   void step(bisector& b, component c, std::vector<node>& nodes, std::vector<component>& children) {
@@ -43,7 +44,10 @@ class dissector {
     if (settings_.stop != nullptr && settings_.stop->load(std::memory_order_relaxed)) {
       throw cancelled_error();
     }
-    if (g.n <= std::max<index_t>(1, settings_.leaf_order) || !b.bisect(g, c.key, c.depth)) {
+    const bool is_leaf = g.n <= settings_.leaf_order && g.total <= settings_.leaf_weight;
+    if (g.n == 1 || is_leaf ||
+        !(b.bisect(g, c.key, c.depth) || (through_hubs_ && g.total > settings_.leaf_weight &&
+                                          b.bisect(g, c.key, c.depth, true)))) {
       nodes.push_back({c.first, last, c.above});
       return;
     }
@@ -69,6 +73,7 @@ class dissector {
  private:
   const dissection_settings& settings_;
   std::vector<index_t>& position_;
+  bool through_hubs_;
 };
 
 // All threads bisect the whole graph. Then the threads are divided, as the vertices are, among the
@@ -76,10 +81,11 @@ class dissector {
 // to one thread.
 class tree_finder {
  public:
-  tree_finder(team& crew, const dissection_settings& settings, std::vector<index_t>& position)
+  tree_finder(team& crew, const dissection_settings& settings, std::vector<index_t>& position,
+              bool through_hubs)
       : crew_(crew),
         settings_(settings),
-        dissector_(settings, position),
+        dissector_(settings, position, through_hubs),
         nodes_(at(crew.size())),
         own_(at(crew.size())) {}
 
@@ -238,7 +244,34 @@ void check_weights(std::span<const index_t> weights, index_t n) {
   narrow<index_t>(total, "weights: their sum");
 }
 
+// Dissects what a reduction leaves.
+dissection dissect(team& crew, const pattern_view& s, const reduction& r,
+                   dissection_settings settings, bool through_hubs) {
+  compressed_graph c = compress(crew, r.graph(s), weights_of_rest(r, settings.weights));
+  if (settings.tree_levels > 1) {
+    const offset_t total = c.g.total + std::ssize(c.isolated);
+    settings.leaf_weight = leaf_weight(total, settings.tree_levels);
+  }
+  std::vector<index_t> position(at(c.g.n));
+  std::iota(position.begin(), position.end(), 0);
+  const std::vector<node> tree = tree_finder(crew, settings, position, through_hubs).run(c.g);
+  order_leaves(crew, c.g, tree, position, settings.stop);
+  return expand(r, expand(c, tree, std::move(position), settings.leaf_weight));
+}
+
 }  // namespace
+
+bool divides(const dissection& d, int tree_levels) {
+  std::vector<std::uint8_t> inner(d.tree.parent.size(), 0);
+  for (const index_t p : d.tree.parent) {
+    if (p >= 0) inner[at(p)] = 1;
+  }
+  const offset_t most = leaf_weight(static_cast<offset_t>(d.order.size()), tree_levels);
+  for (std::size_t k = 0; k < inner.size(); ++k) {
+    if (inner[k] == 0 && d.tree.start[k + 1] - d.tree.start[k] > most) return false;
+  }
+  return true;
+}
 
 dissection nested_dissection(const pattern_view& s, const dissection_settings& settings) {
   if (s.n_rows != s.n_cols) throw input_error("nested dissection: the pattern is not square");
@@ -246,12 +279,17 @@ dissection nested_dissection(const pattern_view& s, const dissection_settings& s
   dissection result;
   team::run(settings.threads, [&](team& crew) {
     const reduction r = reduce(crew, s, settings.reduce);
-    compressed_graph c = compress(crew, r.graph(s), weights_of_rest(r, settings.weights));
-    std::vector<index_t> position(at(c.g.n));
-    std::iota(position.begin(), position.end(), 0);
-    const std::vector<node> tree = tree_finder(crew, settings, position).run(c.g);
-    order_leaves(crew, c.g, tree, position, settings.stop);
-    result = expand(r, expand(c, tree, std::move(position)));
+    const index_t left = r.left(s.n_rows);
+    const bool has_tree = settings.tree_levels > 1;
+    if (!has_tree || !removes_many(left, s.n_rows)) {
+      result = dissect(crew, s, r, settings, /*through_hubs=*/false);
+      if (!has_tree || divides(result, settings.tree_levels)) return;
+    }
+    // Where reductions would leave a small core, the parts of the last level have minimum fill,
+    // which begins with the vertices that reductions would remove.
+    dissection_settings whole = settings;
+    if (is_core(left, s.n_rows)) whole.leaf_order = s.n_rows;
+    result = dissect(crew, s, {}, whole, /*through_hubs=*/true);
   });
   return result;
 }

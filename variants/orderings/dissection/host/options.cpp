@@ -71,6 +71,7 @@ dissection_settings settings_of(const order_settings& settings) {
           .flows = static_cast<int>(o.integer("flows")),
           .leaf_order = static_cast<index_t>(o.integer("leaf_order")),
           .reduce = static_cast<int>(o.integer("reduce")),
+          .tree_levels = settings.tree_levels,
           .weights = settings.weights,
           .stop = settings.stop};
 }

@@ -26,6 +26,8 @@ struct reduction {
   [[nodiscard]] pattern_view graph(const pattern_view& s) const {
     return removed.empty() ? s : rest.view();
   }
+  /// The vertices that remain, of the n vertices of that graph.
+  [[nodiscard]] index_t left(index_t n) const { return n - static_cast<index_t>(removed.size()); }
 };
 
 /// Reduces a symmetric graph (rows sorted, without diagonal, any shape). degree: 0 removes no

@@ -127,6 +127,7 @@ struct workspace {
   static constexpr index_t unmatched = -1;
 
   team* crew = nullptr;
+  bool meets_in_hubs = false;  ///< pairs of two hops have meeting places of any degree
   std::vector<scratch> per_thread;
   std::vector<index_t> match;  ///< by vertex: its mate, or unmatched
   std::vector<index_t> proposal, slot;
@@ -216,8 +217,9 @@ class bisector {
   ~bisector();
   /// From now on the threads of `crew` work.
   void lead(team& crew);
-  /// depth: of g in the separator tree.
-  bool bisect(const graph& g, std::uint64_t key, int depth);
+  /// depth: of g in the separator tree. through_hubs: coarsens also where most vertices have
+  /// neighbours of large degree alone; separators may be large.
+  bool bisect(const graph& g, std::uint64_t key, int depth, bool through_hubs = false);
   [[nodiscard]] const trial& best() const { return *best_; }
   [[nodiscard]] team& crew() const;
 
@@ -248,9 +250,9 @@ struct node {
 };
 
 /// The order of the vertices of the pattern and the tree over their positions: isolated vertices
-/// are its first node and hubs its last one. tree: by first position; position: the vertex of the
-/// compressed graph at each position.
+/// are its first nodes, of most_isolated vertices each, and hubs its last one. tree: by first
+/// position; position: the vertex of the compressed graph at each position.
 dissection expand(const vertex_classes& c, std::span<const node> tree,
-                  std::vector<index_t> position);
+                  std::vector<index_t> position, offset_t most_isolated);
 
 }  // namespace gsofa::orders
