@@ -68,7 +68,7 @@ def read(sources):
                 # Lines of before 27 November 2026 do not say so; ncu then ended after 32 launches.
                 line.setdefault("complete", line.get("launches", 32) < 32)
                 profiles.append(line)
-            elif line.get("kind") in ("order", "sequence"):
+            elif line.get("kind") in ("order", "sequence", "regret"):
                 continue
             elif line.get("schema") not in json_lines.SCHEMAS:
                 raise Refused(f"{line.place}: schema {line.get('schema')!r}, this reads {json_lines.SCHEMAS}")
