@@ -1,7 +1,7 @@
 // cudss_solve [options] MATRIX...: solves A x = b by cuDSS in its own order and in the orders of
 // METIS and of this project, each with its tree of separators, the latter also by
-// gsofa::cudss::set_order(). Runs the configurations alternately, prints each run as a line of
-// JSON, and prints a table of medians at the end. LOG.md has the configurations.
+// gsofa::cudss::set_order(). Runs the configurations alternately and prints each run as a line of
+// JSON. LOG.md has the configurations.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -48,12 +47,11 @@ struct choices {
   std::vector<std::string> configurations;
   int repeat = 3;
   std::string type = "general";
-  std::string order;
+  std::vector<std::string> orders;
   std::string threading_layer;
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   bool count = true;
   double configuration_seconds = 10;
-  double limit = 0;
   std::string out;
 };
 
@@ -65,12 +63,15 @@ struct configuration {
   std::string name;
   origin from = origin::cudss;
   bool threaded = true;
+  std::string order{};  // that is handed over
 };
 
-const std::vector<configuration> configurations{
-    {"own_1", origin::cudss, false},  {"own_threads", origin::cudss},
-    {"metis_tree", origin::metis},    {"ours_tree", origin::ours},
-    {"set_order", origin::set_order}, {"set_order_1", origin::set_order, false}};
+const std::vector<configuration> configurations{{"own_1", origin::cudss, false},
+                                                {"own_threads", origin::cudss},
+                                                {"metis_tree", origin::metis, true, "metis"},
+                                                {"ours_tree", origin::ours},
+                                                {"set_order", origin::set_order},
+                                                {"set_order_1", origin::set_order, false}};
 
 std::vector<std::string> configuration_names() {
   std::vector<std::string> names;
@@ -84,7 +85,10 @@ std::vector<configuration> plan(const choices& c) {
     if (k.name == "own_threads" && c.threading_layer.empty()) continue;
     if (c.configurations.empty() ||
         std::ranges::find(c.configurations, k.name) != c.configurations.end()) {
-      planned.push_back(k);
+      if (k.from != origin::ours) planned.push_back(k);
+      for (const std::string& order : c.orders) {
+        if (k.from == origin::ours) planned.push_back({k.name, k.from, true, order});
+      }
     }
   }
   return planned;
@@ -96,30 +100,13 @@ struct timed_order {
   double seconds = 0;
 };
 
-struct times {
-  std::vector<double> ordering, reordering, symbolic, numeric, refactorization, solve, all;
-};
-
 // What is known of a configuration on one matrix.
 struct record {
   configuration how;
-  times taken;
   double spent = 0;
-  std::int64_t lu_nnz = 0;
   double residual = 0;
   std::string fault;
 };
-
-/// A matrix in the table: the name of its file without the folder.
-std::string short_name(const std::string& matrix) {
-  return matrix.starts_with("gen:") ? matrix.substr(4) : matrix.substr(matrix.rfind('/') + 1);
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return values[(values.size() - 1) / 2];
-}
 
 class session {
  public:
@@ -130,9 +117,9 @@ class session {
   struct matrix_state {
     linear_system system;
     std::unique_ptr<device_system> device;
-    std::optional<timed_order> metis, ours;  // ours: of this round
-    std::vector<index_t> own;                // the order that cuDSS found
-    std::map<origin, order_quality> quality;
+    std::map<std::string, timed_order> orders;  // of this round, METIS's of the first
+    std::vector<index_t> own;                   // the order that cuDSS found
+    std::map<std::pair<origin, std::string>, order_quality> quality;
   };
   // The order that a run hands over, and what making it took.
   struct handed {
@@ -155,32 +142,29 @@ class session {
   [[nodiscard]] const solver& solver_of(const configuration& k) const {
     return k.threaded && threaded_ ? *threaded_ : *single_;
   }
-  [[nodiscard]] bool late() const { return choices_.limit > 0 && since(begin_) > choices_.limit; }
-  void print_table() const;
 
   choices choices_;
   std::vector<configuration> planned_;
   std::unique_ptr<solver> single_, threaded_;
-  clock_type::time_point begin_ = clock_type::now();
   std::ofstream file_;
-  std::vector<std::pair<std::string, std::vector<record>>> results_;
   bool failed_ = false;
 };
 
-session::session(const choices& c) : choices_(c), planned_(plan(c)) {
-  if (planned_.empty()) throw input_error("no configuration is left to run");
+session::session(const choices& c) : choices_(c) {
   const cuda_devices& found = find_cuda_devices();
   if (found.devices.empty()) throw unavailable_error(found.reason);
   if (!c.out.empty()) {
     file_.open(c.out, std::ios::app);
     if (!file_) throw input_error(c.out + ": cannot be written");
   }
-  if (choices_.order.empty()) {
+  for (const std::string& order : choices_.orders) static_cast<void>(find_order(order));
+  if (choices_.orders.empty()) {
     const auto gpu = find_order("gpu_nested_dissection");
-    choices_.order = gpu->info->unavailable() ? "cpu_nested_dissection" : "gpu_nested_dissection";
-  } else if (!find_order(choices_.order)) {
-    throw input_error("--order " + choices_.order + ": no such order");
+    choices_.orders = {gpu->info->unavailable() ? "cpu_nested_dissection"
+                                                : "gpu_nested_dissection"};
   }
+  planned_ = plan(choices_);
+  if (planned_.empty()) throw input_error("no configuration is left to run");
   cudss_solver::settings how{.threading_layer = {}, .threads = c.threads};
   single_ = std::make_unique<solver>(how);
   how.threading_layer = c.threading_layer;
@@ -228,22 +212,24 @@ void session::warm_up() {
   const device_system device(s.a, s.b, matrix_types.at(choices_.type));
   (void)single_->solve(device, {}, false);
   if (threaded_) (void)threaded_->solve(device, {}, false);
-  (void)compute(s, choices_.order);
+  for (const std::string& order : choices_.orders) {
+    if (find_order(order)) (void)compute(s, order);
+  }
 }
 
 session::handed session::hand_over(matrix_state& m, const configuration& k) {
   handed h;
   if (k.from == origin::cudss || k.from == origin::set_order) return h;
-  std::optional<timed_order>& order = k.from == origin::metis ? m.metis : m.ours;
-  if (!order) order = compute(m.system, k.from == origin::metis ? "metis" : choices_.order);
-  h.ordering = order->seconds;
+  auto order = m.orders.find(k.order);
+  if (order == m.orders.end()) order = m.orders.emplace(k.order, compute(m.system, k.order)).first;
+  const ordering& found = order->second.found;
+  h.ordering = order->second.seconds;
   const int levels = single_->default_levels();
   const auto begin = clock_type::now();
-  partition::partition_tree t =
-      order->found.separators.empty()
-          ? partition::tree_of_etree(m.system.pattern_of(), order->found.order, levels,
-                                     tree_layout::by_level)
-          : partition::binary_tree(order->found, levels, tree_layout::by_level);
+  partition::partition_tree t = found.separators.empty()
+                                    ? partition::tree_of_etree(m.system.pattern_of(), found.order,
+                                                               levels, tree_layout::by_level)
+                                    : partition::binary_tree(found, levels, tree_layout::by_level);
   h.conversion = since(begin);
   if (partition::crossing_entries(m.system.pattern_of(), t) != 0) {
     throw error(exit_code::run_failed, "the converted tree does not separate");
@@ -256,10 +242,11 @@ session::handed session::hand_over(matrix_state& m, const configuration& k) {
 void session::describe_quality(matrix_state& m, const configuration& k,
                                const std::vector<index_t>& order, json& line) {
   if (!choices_.count || order.empty()) return;
-  auto found = m.quality.find(k.from);
+  const auto key = std::pair(k.from, k.order);
+  auto found = m.quality.find(key);
   if (found == m.quality.end()) {
     found =
-        m.quality.emplace(k.from, quality_of(m.system.pattern_of(), order, choices_.threads)).first;
+        m.quality.emplace(key, quality_of(m.system.pattern_of(), order, choices_.threads)).first;
   }
   const order_quality& q = found->second;
   line["exact"] = {{"nnz", q.nnz_l + q.nnz_u}, {"flops", q.flops}, {"height", q.height}};
@@ -273,10 +260,12 @@ json session::describe_run(const matrix_state& m, const record& r, const handed&
   line["nnz"] = m.system.a.values.size();
   line["diagonal_added"] = m.system.diagonal_added;
   line["configuration"] = r.how.name;
-  line["order"] = r.how.from == origin::metis       ? "metis"
-                  : r.how.from == origin::ours      ? choices_.order
-                  : r.how.from == origin::set_order ? found.set.order
-                                                    : "cudss";
+  line["order"] = r.how.from == origin::set_order ? found.set.order
+                  : r.how.order.empty()           ? "cudss"
+                                                  : r.how.order;
+  if (const auto made = m.orders.find(r.how.order); made != m.orders.end()) {
+    line["method"] = made->second.found.title();
+  }
   line["status"] = "ok";
   line["seconds"] = {{"ordering", h.ordering},
                      {"conversion", h.conversion},
@@ -302,18 +291,9 @@ void session::run_once(matrix_state& m, record& r, int round) {
   if (own) h.order = m.own;
   if (r.how.from == origin::set_order) h.order = found.set.permutation;
   r.residual = static_lu::relative_residual(m.system.a, found.x, m.system.b);
-  r.lu_nnz = found.lu_nnz;
   r.spent += since(begin);
   const double made = h.ordering + h.conversion + found.handing;
   const double all = made + found.reordering + found.symbolic + found.numeric + found.solve;
-  times& t = r.taken;
-  t.ordering.push_back(made);
-  t.reordering.push_back(found.reordering);
-  t.symbolic.push_back(found.symbolic);
-  t.numeric.push_back(found.numeric);
-  t.refactorization.push_back(found.refactorization);
-  t.solve.push_back(found.solve);
-  t.all.push_back(all);
   json line = describe_run(m, r, h, found, all);
   line["round"] = round;
   describe_quality(m, r.how, h.order, line);
@@ -325,13 +305,12 @@ void session::run_matrix(const std::string& name) {
   m.system = read_system(name, choices_.type != "general");
   m.device =
       std::make_unique<device_system>(m.system.a, m.system.b, matrix_types.at(choices_.type));
-  std::vector<record>& records = results_.emplace_back(name, std::vector<record>()).second;
-  records.resize(planned_.size());
+  std::vector<record> records(planned_.size());
   for (std::size_t k = 0; k < planned_.size(); ++k) records[k].how = planned_[k];
   for (int round = 0; round < choices_.repeat; ++round) {
-    m.ours.reset();
+    std::erase_if(m.orders, [](const auto& o) { return o.first != "metis"; });
     for (record& r : records) {
-      if (!r.fault.empty() || late()) continue;
+      if (!r.fault.empty()) continue;
       if (round > 0 && r.spent > choices_.configuration_seconds) continue;
       try {
         run_once(m, r, round);
@@ -352,44 +331,9 @@ void session::run_matrix(const std::string& name) {
   }
 }
 
-void session::print_table() const {
-  std::printf(
-      "\nmedians in ms; all: order to solve, without refactorization; ratio: all of own_threads, "
-      "or of the first line without it, by all\n%-30s %-14s %4s %9s %9s %9s %9s %9s %9s %9s %6s "
-      "%14s "
-      "%9s\n",
-      "matrix", "configuration", "runs", "order", "reorder", "symbolic", "numeric", "refactor",
-      "solve", "all", "ratio", "nnz(L+U)", "residual");
-  for (const auto& [name, records] : results_) {
-    double base = 0;
-    for (const record& r : records) {
-      const bool first = base == 0 && !r.taken.all.empty();
-      if (r.fault.empty() && (first || r.how.name == "own_threads")) base = median(r.taken.all);
-    }
-    for (const record& r : records) {
-      if (!r.fault.empty() || r.taken.all.empty()) {
-        std::printf("%-30s %-14s %s\n", short_name(name).c_str(), r.how.name.c_str(),
-                    r.fault.empty() ? "not run" : r.fault.c_str());
-        continue;
-      }
-      const times& t = r.taken;
-      const double all = median(t.all);
-      std::printf("%-30s %-14s %4zu %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %6.2f %14lld %9.1e\n",
-                  short_name(name).c_str(), r.how.name.c_str(), t.all.size(),
-                  1e3 * median(t.ordering), 1e3 * median(t.reordering), 1e3 * median(t.symbolic),
-                  1e3 * median(t.numeric), 1e3 * median(t.refactorization), 1e3 * median(t.solve),
-                  1e3 * all, base / all, static_cast<long long>(r.lu_nnz), r.residual);
-    }
-  }
-}
-
 int session::run() {
   warm_up();
   for (const std::string& name : choices_.matrices) {
-    if (late()) {
-      std::cerr << "cudss_solve: " << name << ": not run, --limit is over\n";
-      continue;
-    }
     try {
       run_matrix(name);
     } catch (const input_error& e) {
@@ -402,7 +346,6 @@ int session::run() {
       if (cudaDeviceSynchronize() != cudaSuccess) break;
     }
   }
-  print_table();
   return static_cast<int>(failed_ ? exit_code::run_failed : exit_code::ok);
 }
 
@@ -416,16 +359,17 @@ void add_options(CLI::App& app, choices& c) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--type", c.type, "general, symmetric, spd (symmetric positive definite)")
       ->check(CLI::IsMember(matrix_types));
-  app.add_option("--order", c.order,
-                 "Ours; by default gpu_nested_dissection, without a GPU cpu_nested_dissection");
+  app.add_option("--order", c.orders,
+                 "Ours, or the file of a permutation; repeat it for several; by default "
+                 "gpu_nested_dissection, without a GPU cpu_nested_dissection")
+      ->expected(1)
+      ->take_all();
   app.add_option("--threading-layer", c.threading_layer, "libcudss_mtlayer_gomp.so.1")
       ->check(CLI::ExistingFile);
   app.add_option("--threads", c.threads, "Host threads")->check(CLI::Range(1, 4096));
   app.add_flag("!--no-count", c.count, "No exact count of the entries of each order");
   app.add_option("--configuration-seconds", c.configuration_seconds,
                  "A configuration that took longer on a matrix is not repeated on it")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--limit", c.limit, "Seconds after which no run begins; 0: none")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--out", c.out, "File that the lines of JSON are appended to");
 }

@@ -3,7 +3,7 @@
 
   petsc_orders.py --example PROGRAM --plugin libgsofa_petsc.so --out FILE.csv --commit HASH [--limit 110] [--repeat 3] MATRIX...
 
-PROGRAM is harness/library/petsc/example.c compiled. MATRIX is a file that gsofa.read() reads, with the values of scipy_splu.py, or grid:N.
+PROGRAM is harness/library/petsc/example.c compiled. MATRIX is a file that gsofa.read() reads, with the values of splu_solve.py, or grid:N.
 The orders run one after another in each repetition; `seconds` is the least, empty if a run passed the limit. One thread."""
 
 import argparse
@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import scipy_splu  # noqa: E402
+from splu_solve import with_values  # noqa: E402
 
 ORDERS = ("nd", "rcm", "qmd", "gsofa")
 LINE = re.compile(r"set-up ([0-9.]+) s, ([0-9]+) entries, residual (\S+)")
@@ -65,6 +65,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("matrices", nargs="+")
     asked = parser.parse_args()
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    cpu = next((line.split(": ")[1] for line in lines if line.startswith("model name")), "")
     with asked.out.open("w", encoding="utf-8", newline="") as file, tempfile.TemporaryDirectory() as folder:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(COLUMNS)
@@ -74,14 +76,14 @@ def main():
                 side = int(grid[1])
                 n, nnz, arguments = side ** 3, 7 * side ** 3 - 6 * side ** 2, ["-n", grid[1]]
             else:
-                a = scipy_splu.with_values(gsofa.read(matrix))
+                a = with_values(gsofa.read(matrix))
                 write(a, binary := Path(folder) / "a.petsc")
                 n, nnz, arguments = a.shape[0], a.nnz, ["-f", str(binary)]
             for order, runs in measure(arguments, asked).items():
                 seconds, entries, residual = min(runs, key=lambda r: float(r[0]), default=("", "", ""))
                 now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
                 out.writerow([matrix if grid else Path(matrix).name.partition(".")[0], n, nnz, order, len(runs), seconds, entries, residual,
-                              asked.commit, scipy_splu.cpu(), now])
+                              asked.commit, cpu, now])
             file.flush()
 
 

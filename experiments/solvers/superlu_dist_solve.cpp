@@ -3,16 +3,13 @@
 // it gets is the loader's matter: $LD_PRELOAD (harness/library/superlu/README.md). Run by mpirun on
 // as many ranks as the grid has.
 
-#include <zlib.h>
-
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #pragma GCC diagnostic push
@@ -21,11 +18,11 @@
 #include <superlu_ddefs.h>
 #pragma GCC diagnostic pop
 
-#include "common/generators.hpp"
 #include "common/matrix_file.hpp"
+#include "common/ordering.hpp"
 #include "common/pattern.hpp"
 #include "common/preprocess.hpp"
-#include "common/random.hpp"
+#include "experiments/solvers/linear_system.hpp"
 #include "harness/library/example/static_lu.hpp"
 
 namespace {
@@ -45,35 +42,13 @@ struct choices {
   bool refine = true;
 };
 
-// Values in [-1, 1], rows dominated by their diagonal where they have one.
-static_lu::matrix with_values(const gsofa::pattern& a) {
-  static_lu::matrix out;
-  out.pattern = {a.n_rows, a.row_ptr, a.col_idx};
-  gsofa::random_source random(1);
-  for (gsofa::index_t i = 0; i < a.n_rows; ++i) {
-    const auto row = a.row(i);
-    for (const gsofa::index_t j : row) {
-      const double value = 2 * static_cast<double>(random.below(1 << 30)) / (1 << 30) - 1;
-      out.values.push_back(i == j ? static_cast<double>(row.size()) + value : value);
-    }
-  }
-  return out;
-}
-
-bool has_pattern_only(const std::string& file) {
-  const gzFile in = gzopen(file.c_str(), "rb");
-  if (in == nullptr) throw std::runtime_error(file + ": cannot be opened");
-  std::array<char, 256> banner{};
-  const char* const read = gzgets(in, banner.data(), static_cast<int>(banner.size()));
-  gzclose(in);
-  return read != nullptr && std::string_view(read).find(" pattern ") != std::string_view::npos;
-}
-
+// The values of a file, or made-up ones where it has a pattern only.
 static_lu::matrix read(const std::string& name) {
-  if (name.starts_with("gen:"))
-    return with_values(gsofa::with_diagonal(gsofa::generate(name.substr(4))));
-  if (has_pattern_only(name)) return with_values(gsofa::read_matrix_file(name));
-  return static_lu::read_matrix_market(name);
+  gsofa::matrix_file_header header;
+  header.field = "pattern";
+  if (!name.starts_with("gen:")) static_cast<void>(gsofa::read_matrix_file(name, &header));
+  return header.field == "pattern" ? cudss_solver::read_system(name, false).a
+                                   : static_lu::read_matrix_market(name);
 }
 
 // perm_r[i]: the row that row i becomes, so that no diagonal entry is structurally zero.
@@ -127,9 +102,10 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
   options.superlu_relax = c.relax;
   options.superlu_maxsup = c.most_columns;
   options.IterRefine = c.refine ? SLU_DOUBLE : NOREFINE;
-  options.ColPerm = c.column_order == "metis" ? METIS_AT_PLUS_A
-                    : c.column_order == "mmd" ? MMD_AT_PLUS_A
-                                              : NATURAL;
+  options.ColPerm = c.column_order == "metis"     ? METIS_AT_PLUS_A
+                    : c.column_order == "mmd"     ? MMD_AT_PLUS_A
+                    : c.column_order == "natural" ? NATURAL
+                                                  : MY_PERMC;
   const auto n = static_cast<int_t>(a.n());
   dScalePermstruct_t permutation;
   dScalePermstructInit(n, n, &permutation);
@@ -140,6 +116,13 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
     const auto rows = matched_rows(a);
     std::copy(rows.begin(), rows.end(), permutation.perm_r);
   }
+  if (options.ColPerm == MY_PERMC) {
+    gsofa::index_t k = 0;
+    const gsofa::pattern_view p{a.n(), a.n(), a.pattern.row_ptr, a.pattern.col_idx};
+    for (const auto column : gsofa::compute_order(p, c.column_order, -1).order) {
+      permutation.perm_c[column] = k++;
+    }
+  }
   dLUstruct_t factors;
   dLUstructInit(n, &factors);
   SuperLUStat_t statistics;
@@ -149,7 +132,8 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
   const std::int64_t rows = std::int64_t{n} * (grid.iam + 1) / ranks - first;
   std::vector<double> x(at(rows));
   double backward_error = 0;
-  double operations = 0;  // of the last numeric factorization
+  double operations = 0;   // of the last numeric factorization
+  double cpu_seconds = 0;  // of this rank, all steps
   int info = 0;
   dSOLVEstruct_t solve_struct{};
   nlohmann::json phases = nlohmann::json::array();
@@ -162,9 +146,11 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
     PStatInit(&statistics);
     MPI_Barrier(grid.comm);
     const double begin = MPI_Wtime();
+    const std::clock_t cpu = std::clock();
     pdgssvx(&options, &part, &permutation, x.data(), static_cast<int>(rows), 1, &grid, &factors,
             &solve_struct, &backward_error, &statistics, &info);
     double all = MPI_Wtime() - begin;
+    cpu_seconds += static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     // A phase has taken what the slowest rank took.
     std::vector<double> taken{all,
                               seconds(statistics, EQUIL),
@@ -191,6 +177,7 @@ nlohmann::json solve(const choices& c, const static_lu::matrix& a, gridinfo_t& g
                    "symbolic", "distribution",  "numeric",   "solve",        "refine"};
   out["seconds"] = phases;
   out["operations"] = operations;
+  out["cpu_seconds"] = cpu_seconds;  // of rank 0
   // The solution of the last step, on rank 0.
   std::vector<int> counts(at(ranks));
   std::vector<int> places(at(ranks));
@@ -233,8 +220,9 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--rows", c.grid_rows, "Rows of the grid of ranks")->check(CLI::PositiveNumber);
   app.add_option("--columns", c.grid_columns, "Columns of it")->check(CLI::PositiveNumber);
-  app.add_option("--column-order", c.column_order)
-      ->check(CLI::IsMember({"metis", "mmd", "natural"}));
+  app.add_option("--column-order", c.column_order,
+                 "metis, mmd, natural or the file of a permutation")
+      ->check(CLI::IsMember({"metis", "mmd", "natural"}) | CLI::ExistingFile);
   app.add_option("--row-order", c.row_order,
                  "matching: structural, of the testbed; hwpm: of SuperLU_DIST, square grids only")
       ->check(CLI::IsMember({"matching", "hwpm"}));
