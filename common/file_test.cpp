@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -311,11 +312,10 @@ TEST_CASE("threads_of_process respects the processors, OpenMP and the ranks of t
     unsetenv(name);
     return threads;
   };
-  const int all = threads_of_process();
+  const int all = std::min(usable_processors(), processors_of_groups());
   const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  CHECK(with("OMP_NUM_THREADS", "100000") == all);
   CHECK(with("OMP_NUM_THREADS", "1,4") == 1);
-  CHECK(with("OMP_NUM_THREADS", std::to_string(all + 1)) == all);
-  CHECK(with("OMP_NUM_THREADS", "many") == all);
   CHECK(with("OMPI_COMM_WORLD_LOCAL_SIZE", std::to_string(online)) == 1);
   CHECK(with("SLURM_STEP_TASKS_PER_NODE", std::to_string(online) + "(x2),1") == 1);
   CHECK(threads_of_setting() == 0);
@@ -323,10 +323,7 @@ TEST_CASE("threads_of_process respects the processors, OpenMP and the ranks of t
   CHECK(threads_of_setting() == 12);
   for (const char* wrong : {"0", "-1", "two", "2x", "99999999999"}) {
     setenv("GSOFA_THREADS", wrong, 1);
-    CHECK_THROWS_WITH_AS(
-        threads_of_setting(),
-        ("GSOFA_THREADS is '" + std::string(wrong) + "', not a number of threads").c_str(),
-        input_error);
+    CHECK_THROWS_AS(threads_of_setting(), input_error);
   }
   unsetenv("GSOFA_THREADS");
 }

@@ -130,16 +130,20 @@ int factorizations_of_setting() {
   return std::max(1, number_of_setting("GSOFA_FACTORIZATIONS", "factorizations"));
 }
 
+int usable_processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 int threads_of_process() {
   static std::atomic<int> known_quota{0};
   if (known_quota == 0) known_quota = processors_of_groups();
-  cpu_set_t set;
   const int online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  const int usable = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : online;
   const int processes = size_of_job().of_node;
   const char* const openmp = std::getenv("OMP_NUM_THREADS");  // a list names the outer level first
   const int of_openmp = openmp == nullptr ? 0 : std::atoi(openmp);
-  const int threads = std::min({usable, online / processes, known_quota / processes});
+  const int threads = std::min({usable_processors(), online / processes, known_quota / processes});
   return std::max(1, of_openmp > 0 ? std::min(threads, of_openmp) : threads);
 }
 

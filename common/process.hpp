@@ -21,6 +21,9 @@ std::int64_t available_memory(const std::filesystem::path& root = "/");
 /// the greatest int where they set none.
 int processors_of_groups(const std::filesystem::path& root = "/");
 
+/// The processors that the calling thread may use.
+int usable_processors();
+
 /// $GSOFA_THREADS; 0 if it is not set. Throws input_error for what is no number of threads.
 int threads_of_setting();
 /// $GSOFA_FACTORIZATIONS: how many the order of a drop-in is for; 1 if it is not set. Throws

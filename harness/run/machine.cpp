@@ -1,7 +1,6 @@
 #include "harness/run/machine.hpp"
 
 #include <malloc.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "common/cuda_device.hpp"
 #include "common/error.hpp"
+#include "common/process.hpp"
 #include "common/sha256.hpp"
 
 namespace gsofa {
@@ -50,14 +50,6 @@ int startable_threads(int wanted) {
   enough.notify_all();
   for (std::thread& t : others) t.join();
   return static_cast<int>(others.size()) + 1;
-}
-
-int usable_threads() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 0)
-    return startable_threads(CPU_COUNT(&mask));
-  return startable_threads(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
 }
 
 // /proc/self/status gives kibibytes.
@@ -99,7 +91,7 @@ const machine_info& this_machine() {
     std::array<char, 256> name{};
     if (gethostname(name.data(), name.size() - 1) == 0) m.host = name.data();
     m.cpu = first_value("/proc/cpuinfo", "model name");
-    m.hardware_threads = usable_threads();
+    m.hardware_threads = startable_threads(usable_processors());
     m.online_threads = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     m.microcode = first_value("/proc/cpuinfo", "microcode");
     m.id = identity_of({.machine_id = first_line("/etc/machine-id"),

@@ -3,15 +3,16 @@
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <thread>
 #include <vector>
 
 #include "gsofa/gsofa.h"
+#include "harness/testing/processes.hpp"
 
 namespace {
 
@@ -59,19 +60,13 @@ std::vector<std::int32_t> order(void* library, const pattern& a) {
 TEST_CASE("another METIS in the global scope, with wider indices, changes no order") {
   const pattern a(30);
   std::vector<std::int32_t> expected(static_cast<std::size_t>(a.n()));
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  const pid_t child = fork();
-  if (child == 0) {  // a process without the other METIS
+  const auto [bytes, status] = gsofa::testing::end_of([&] {  // a process without the other METIS
     const auto found = order(dlopen(GSOFA_LIBRARY, RTLD_NOW | RTLD_LOCAL), a);
-    const auto bytes = static_cast<ssize_t>(found.size() * sizeof(found[0]));
-    _exit(write(ends[1], found.data(), static_cast<std::size_t>(bytes)) == bytes ? 0 : 1);
-  }
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
+    return std::fwrite(found.data(), sizeof found[0], found.size(), stdout) == found.size() ? 0 : 1;
+  });
   REQUIRE(status == 0);
-  const std::size_t bytes = expected.size() * sizeof(expected[0]);
-  REQUIRE(read(ends[0], expected.data(), bytes) == static_cast<ssize_t>(bytes));
+  REQUIRE(bytes.size() == expected.size() * sizeof expected[0]);
+  std::memcpy(expected.data(), bytes.data(), bytes.size());
 
   void* const other = dlopen(GSOFA_FAKE_METIS, RTLD_NOW | RTLD_GLOBAL);
   REQUIRE_MESSAGE(other != nullptr, dlerror());

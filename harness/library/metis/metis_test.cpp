@@ -1,9 +1,8 @@
 // libgsofa_metis as a program has it that links it before METIS. Compiled once for each width of
 // idx_t (GSOFA_METIS_INDEX_BITS). The suites run in processes of their own: `alone` and `ranks`
 // without another METIS, the width in the environment, `next` with a METIS of this width behind the
-// drop-in, `local` with one of the other width that only a plugin sees, `both` with a copy of the
-// drop-in in front whose name says the width, `names` with a METIS of this width and a library that
-// uses a name of METIS for itself.
+// drop-in, `both` with a copy of the drop-in in front whose name says the width, `plugins` with
+// plugins that have a METIS of the other width, or a function of their own with a name of METIS.
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -419,12 +418,31 @@ TEST_CASE("the graphs used last are remembered within the budget") {
                     }),
                     "remembered");
   };
-  CHECK(remembered("1", {0, 1, 0, 1}) == 2);
   CHECK(remembered("1", {0, 1, 0, 2, 0}) == 2);
   CHECK(remembered("1", {0, 1, 0, 2, 1}) == 1);
   CHECK(remembered("1", {0, 3, 3, 0}) == 1);
-  CHECK(remembered("2", {0, 3, 3, 0}) == 2);
   CHECK(remembered("off", {0, 0}) == 0);
+}
+
+TEST_CASE(
+    "GSOFA_REUSE=adapt adapts the order of the last graph, except in a job of several ranks") {
+  const test_graph g = grid(60, 50);
+  test_graph changed = g;  // without the edge of vertices 0 and 1
+  changed.adjncy.erase(changed.adjncy.begin() + changed.xadj[1]);
+  changed.adjncy.erase(changed.adjncy.begin());
+  for (std::size_t v = 1; v < changed.xadj.size(); ++v) changed.xadj[v] -= v == 1 ? 1 : 2;
+  const answer fresh = nodend(changed);
+  const auto calls = [&] {
+    const environment adapt("GSOFA_REUSE", "adapt");
+    const environment verbose("GSOFA_VERBOSE", "1");
+    const answer first = nodend(g), found = nodend(changed);
+    const bool is_alone = std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
+    if (!is_order(found) || (found == fresh) == is_alone) _exit(1);
+    if (is_alone && operations(changed, found) > operations(g, first)) _exit(2);
+  };
+  CHECK(times_in(said_by(calls), ", adapted, cpu") == 1);
+  const environment ranks("OMPI_COMM_WORLD_SIZE", "2");
+  CHECK(times_in(said_by(calls), "GSOFA_REUSE=adapt: the ranks of a job need equal orders") == 1);
 }
 
 TEST_CASE("the names of Fortran and of the METIS inside CHOLMOD") {
@@ -598,26 +616,7 @@ TEST_CASE("two drop-ins do not call each other for ever; the name of the first o
 
 TEST_SUITE_END();
 
-TEST_SUITE_BEGIN("names");
-
-#ifdef GSOFA_FAKE_HSL
-TEST_CASE("a name of METIS that another library defines for itself is called unchanged") {
-  if (std::string(GSOFA_NEXT_METIS) != "") {
-    REQUIRE(dlopen(GSOFA_NEXT_METIS, RTLD_NOW | RTLD_GLOBAL) != nullptr);
-  }
-  void* const hsl = dlopen(GSOFA_FAKE_HSL, RTLD_NOW | RTLD_LOCAL);
-  REQUIRE(hsl != nullptr);
-  const auto has_metis = reinterpret_cast<bool (*)()>(dlsym(hsl, "has_metis"));
-  REQUIRE((has_metis != nullptr));
-  CHECK(!has_metis());
-  const environment off("GSOFA_METIS", "off");
-  CHECK(!has_metis());
-}
-#endif
-
-TEST_SUITE_END();
-
-TEST_SUITE_BEGIN("local");
+TEST_SUITE_BEGIN("plugins");
 
 #ifdef GSOFA_OTHER_CALLER
 TEST_CASE("a plugin's own METIS is found, also next to one of the other width") {
@@ -652,6 +651,21 @@ TEST_CASE("a plugin's own METIS is found, also next to one of the other width") 
   unsetenv("GSOFA_METIS");
   check(false);
   CHECK(nodend(g) == own);
+}
+#endif
+
+#ifdef GSOFA_FAKE_HSL
+TEST_CASE("a name of METIS that another library defines for itself is called unchanged") {
+  if (std::string(GSOFA_NEXT_METIS) != "") {
+    REQUIRE(dlopen(GSOFA_NEXT_METIS, RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  }
+  void* const hsl = dlopen(GSOFA_FAKE_HSL, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(hsl != nullptr);
+  const auto has_metis = reinterpret_cast<bool (*)()>(dlsym(hsl, "has_metis"));
+  REQUIRE((has_metis != nullptr));
+  CHECK(!has_metis());
+  const environment off("GSOFA_METIS", "off");
+  CHECK(!has_metis());
 }
 #endif
 

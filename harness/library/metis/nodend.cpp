@@ -27,7 +27,6 @@ const char gsofa_metis_drop_in = 0;
 namespace {
 
 constexpr const char* set_defaults_of_metis = "METIS_SetDefaultOptions";
-constexpr const char* set_defaults_of_cholmod = "SuiteSparse_metis_METIS_SetDefaultOptions";
 
 // Runs call_of(Index{}) with the type of the caller's indices, or the hidden function if it has
 // another interface.
@@ -137,7 +136,7 @@ GSOFA_METIS_EXPORT int METIS_NodeNDP(std::int64_t nvtxs, void* xadj, void* adjnc
 // NOLINTEND(bugprone-macro-parentheses)
 
 // That of the METIS inside CHOLMOD 4 and later.
-GSOFA_NODEND_OF(SuiteSparse_metis_METIS_NodeND, set_defaults_of_cholmod)
+GSOFA_NODEND_OF(SuiteSparse_metis_METIS_NodeND, "SuiteSparse_metis_METIS_SetDefaultOptions")
 GSOFA_NAMES(GSOFA_NODEND, METIS_NodeND, METIS_NODEND, metis_nodend)
 GSOFA_NAMES(GSOFA_SET_DEFAULT_OPTIONS, METIS_SetDefaultOptions, METIS_SETDEFAULTOPTIONS,
             metis_setdefaultoptions)

@@ -10,6 +10,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
 #include <string>
@@ -85,26 +86,50 @@ void say_ignored_options(const order_call<Index>& c) {
   if (!said.test_and_set()) say(std::string(c.name) + " ignores options of METIS:" + ignored);
 }
 
+/// GSOFA_REUSE=adapt: adapts the order of the last graph to this one, or computes a new order.
+/// Calls of other threads meanwhile get new orders. Throws as order() does.
+template <class Index>
+pattern_order adapted_order(const call_graph<Index>& g, const order_options& o) {
+  static constinit std::mutex mutex;
+  static constinit analyzer* by = nullptr;  // never destroyed
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) return order(g.view(), o);
+  if (by == nullptr) by = new analyzer;
+  analysis_options& options = by->options();
+  options.order = o.order;
+  options.purpose = o.purpose;
+  options.device = o.device;
+  options.threads = o.threads;
+  options.match = false;
+  const analysis& found = by->update(g.view());
+  pattern_order out;
+  out.permutation = found.row_order;
+  out.order = found.order;
+  if (found.update.kind != order_change::new_order) out.order += ", adapted";
+  return out;
+}
+
 /// The order that the environment names or else the automatic one; that one, too, if this build or
 /// this machine lacks the named order, except in a job of several ranks. Throws as order() does.
 template <class Index>
 pattern_order find_order(const order_call<Index>& c, const call_graph<Index>& g, const settings& s,
                          order_options o) {
-  if (s.order) {
+  const bool adapts = s.adapts && o.weights.empty() && o.seed == -1 && c.tree_levels <= 1;
+  const auto found = [&] { return adapts ? adapted_order(g, o) : order(g.view(), o); };
+  if (s.order && o.weights.empty()) {  // a named order may take no weights
+    const order_options unnamed = o;
     o.order = *s.order;
-    const bool on_gpu = o.order == order_method::gpu_nested_dissection;
-    if (on_gpu && o.weights.empty()) o.device = compute_device::gpu;
-    if (!o.weights.empty()) o.order = order_method::automatic;  // a named order may take none
+    if (o.order == order_method::gpu_nested_dissection) o.device = compute_device::gpu;
     try {
-      return order(g.view(), o);
+      return found();
     } catch (const analysis_error& e) {
       if (is_parallel_job() || e.kind() == failure::out_of_memory) throw;
       say_once(std::string(c.name) + ": " + e.what() + ": the default order is used");
     }
-    o.order = order_method::automatic;
+    o = unnamed;
     o.device = compute_device::cpu;
   }
-  return order(g.view(), o);
+  return found();
 }
 
 /// METIS writes the sum of the weights of each node, and no sizes of a tree of one node.
@@ -178,18 +203,15 @@ template <class Index>
 void order_graph(const order_call<Index>& c, const settings& s) {
   const auto begin = std::chrono::steady_clock::now();
   const call_arguments<Index>& a = c.arguments;
-  const std::array<std::int64_t, 5> numbers{sizeof(Index), numbering(a.options), seed(a.options),
-                                            c.tree_levels, is_parallel_job()};
+  const std::array<std::int64_t, 6> numbers{sizeof(Index), numbering(a.options), seed(a.options),
+                                            c.tree_levels, is_parallel_job(),    s.adapts};
   const auto bytes = [](const auto* first, std::size_t size) {
     return std::as_bytes(std::span(first, first == nullptr ? 0 : size));
   };
-  const auto text = [&](const char* name) {
-    return bytes(variable(name).data(), variable(name).size());
-  };
   const auto n = static_cast<std::size_t>(a.n);
   const order_key key{bytes(numbers.data(), numbers.size()),
-                      text("GSOFA_ORDER"),
-                      text("GSOFA_FACTORIZATIONS"),
+                      std::as_bytes(std::span(variable("GSOFA_ORDER"))),
+                      std::as_bytes(std::span(variable("GSOFA_FACTORIZATIONS"))),
                       bytes(a.xadj, n == 0 ? 0 : n + 1),
                       bytes(a.adjncy, static_cast<std::size_t>(entries_of(a))),
                       bytes(a.vwgt, n)};

@@ -48,14 +48,19 @@ settings read_settings() {
       say_once("GSOFA_ORDER: " + std::string(e.what()) + ": the default is used");
     }
   }
-  if (const std::string_view reuse = variable("GSOFA_REUSE"); !reuse.empty()) {
+  const std::string_view reuse = variable("GSOFA_REUSE");
+  out.adapts = reuse == "adapt" && !is_parallel_job();
+  if (reuse == "adapt" && !out.adapts) {
+    say_once(
+        "GSOFA_REUSE=adapt: the ranks of a job need equal orders: equal graphs alone are reused");
+  } else if (!reuse.empty() && !out.adapts) {
     std::size_t mebibytes = 0;
     const auto [rest, fault] = std::from_chars(reuse.begin(), reuse.end(), mebibytes);
     const bool is_number = fault == std::errc() && rest == reuse.end() && mebibytes < 1 << 30;
     if (is_number || reuse == "off") {
       out.reuse = mebibytes << 20;
     } else {
-      refuse("GSOFA_REUSE", reuse, "off or a number of MiB");
+      refuse("GSOFA_REUSE", reuse, "off, adapt or a number of MiB");
     }
   }
   const auto take = [](int& to, int (*number)()) {

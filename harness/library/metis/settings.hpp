@@ -21,6 +21,7 @@ struct settings {
   int threads = 0;                             ///< GSOFA_THREADS; 0: not set
   int factorizations = 1;                      ///< GSOFA_FACTORIZATIONS
   std::size_t reuse = std::size_t{256} << 20;  ///< GSOFA_REUSE, in bytes
+  bool adapts = false;                         ///< GSOFA_REUSE=adapt
 };
 
 /// Whether the launcher says that this process is one of several ranks. Their orders must be equal,

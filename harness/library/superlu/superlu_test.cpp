@@ -176,9 +176,8 @@ TEST_CASE("the environment says which symbfact it is") {
   CHECK(theirs.status == 0);
   CHECK(theirs.text.find("gsofa") == std::string::npos);
   input in(p, parent);
-  setenv("GSOFA_SUPERLU", "off", 1);
+  const testing::environment off("GSOFA_SUPERLU", "off");
   const output given = run(gsofa_symbfact, in, p.n_rows, 20);
-  unsetenv("GSOFA_SUPERLU");
   CHECK(given == run(original(), in, p.n_rows, 20));
 }
 

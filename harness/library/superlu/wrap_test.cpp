@@ -4,7 +4,6 @@
 // Linked with a malloc that fails where a test wants it to, except under sanitizers.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -16,8 +15,10 @@
 #endif
 
 namespace {
+
+using gsofa::testing::environment;
 constexpr int_t of_the_program = -12345;
-}
+}  // namespace
 
 // In another object: wrap_original.cpp.
 int_t call_symbfact(superlu_dist_options_t* options, SuperMatrix* a,
@@ -76,9 +77,8 @@ TEST_CASE("--wrap=symbfact") {
   caller own;
   REQUIRE(own.is_right(own.call()));
   own.release();
-  setenv("GSOFA_SUPERLU", "off", 1);
+  const environment off("GSOFA_SUPERLU", "off");
   CHECK(own.call() == of_the_program);
-  unsetenv("GSOFA_SUPERLU");
 }
 
 TEST_CASE("--wrap=get_perm_c_dist") {
@@ -90,10 +90,9 @@ TEST_CASE("--wrap=get_perm_c_dist") {
   call_get_perm_c_dist(&a, perm_c.data());
   CHECK(perm_c[0] + perm_c[1] + perm_c[2] == 3);
   CHECK(perm_c[1] > 0);
-  setenv("GSOFA_SUPERLU", "off", 1);
+  const environment off("GSOFA_SUPERLU", "off");
   call_get_perm_c_dist(&a, perm_c.data());
   CHECK(perm_c[0] == of_the_program);
-  unsetenv("GSOFA_SUPERLU");
 }
 
 #ifdef GSOFA_FAILING_MALLOC
@@ -128,7 +127,7 @@ int call_with(long first, long last, bool counts) {
 
 // SuperLU_DIST itself ends the program if its own bookkeeping of 100 bytes finds no memory.
 TEST_CASE("where memory is short symbfact writes nothing, keeps nothing and returns bytes") {
-  setenv("GSOFA_SUPERLU_KEEP", "0", 1);
+  const environment forgets("GSOFA_SUPERLU_KEEP", "0");
   caller warm;
   REQUIRE(warm.is_right(warm.call()));
   warm.release();
@@ -147,12 +146,11 @@ TEST_CASE("where memory is short symbfact writes nothing, keeps nothing and retu
     CHECK(times[refused] > 20);
     CHECK(times[ended_by_superlu] == 1);
   }
-  unsetenv("GSOFA_SUPERLU_KEEP");
 }
 
 TEST_CASE("where memory is short while ranks share a result, a call ends with it or with bytes") {
-  setenv("GSOFA_SUPERLU_SHARE", "1", 1);
-  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 1);
+  const environment shares("GSOFA_SUPERLU_SHARE", "1");
+  const environment ranks("OMPI_COMM_WORLD_LOCAL_SIZE", "2");
   int end = 0;
   for (long k = 1; end != never_failed; ++k) {
     CAPTURE(k);
@@ -160,7 +158,5 @@ TEST_CASE("where memory is short while ranks share a result, a call ends with it
     CHECK((end == right || end == refused || end == never_failed || end == ended_by_superlu));
     REQUIRE(k < 10000);
   }
-  unsetenv("GSOFA_SUPERLU_SHARE");
-  unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
 }
 #endif
