@@ -131,6 +131,15 @@ ordering find_order(const pattern_view& a, const order_options& o, const analysi
   return found;
 }
 
+/// Whether the order takes a few milliseconds on the host, less than a thread and its end are
+/// worth.
+bool is_short(const given_pattern& a, const order_options& o) {
+  constexpr std::int64_t most = 16'384;
+  return a.of != given_pattern::form::device_rows && a.n <= most && a.index_count <= most &&
+         o.order.options.empty() && o.order.method != order_method::tournament &&
+         o.order.method != order_method::gpu_nested_dissection && o.device != compute_device::gpu;
+}
+
 /// Sets the order and the tree of `out`.
 void give_order(const pattern_view& a, const order_options& o, ordering found, pattern_order& out) {
   out.order = std::move(found.method);
@@ -167,7 +176,7 @@ pattern_order order_given(const given_pattern& a, const order_options& options) 
     analysis_options shared = shared_options(options);
     const bool is_there = a.of == given_pattern::form::device_rows;
     if (is_there) shared.purpose = purpose_there(shared.purpose);
-    supervise(shared, [&](supervision& s) {
+    const auto work = [&](supervision& s) {
       if (is_there) {
         const pattern copy = copy_of_device_rows(a);
         const input_rows rows{given_pattern(csr_view{copy.n_rows, copy.row_ptr, copy.col_idx})};
@@ -175,7 +184,8 @@ pattern_order order_given(const given_pattern& a, const order_options& options) 
       }
       const input_rows rows(a);
       order_rows(rows.in, options, shared, s, *found);
-    });
+    };
+    supervise(shared, work, is_short(a, options));
     return std::move(*found);
   });
 }

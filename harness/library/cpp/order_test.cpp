@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -192,6 +194,28 @@ TEST_CASE("one replica is another search") {
   const std::vector<std::int32_t> ones(at(a.n_rows), 1);
   CHECK(order(rows_of(a), {.order = one, .weights = ones}).permutation == found.permutation);
   CHECK(analyze(rows_of(a), {.order = found.order}).order == one);
+}
+
+TEST_CASE("the caller's thread finds short orders, another thread the others") {
+  const auto share_of_caller = [](index_t nx) {
+    const pattern a = generate("grid5:nx=" + std::to_string(nx));
+    const auto now = [](clockid_t clock) {
+      timespec t{};
+      clock_gettime(clock, &t);
+      return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+    };
+    const double own = now(CLOCK_THREAD_CPUTIME_ID), all = now(CLOCK_PROCESS_CPUTIME_ID);
+    int calls = 0;
+    const auto goes_on = [&](const analysis_progress&) { return ++calls > 0; };
+    order(rows_of(a), {.order = "cpu_nested_dissection", .threads = 1, .progress = goes_on});
+    CHECK(calls > 0);
+    return (now(CLOCK_THREAD_CPUTIME_ID) - own) / (now(CLOCK_PROCESS_CPUTIME_ID) - all);
+  };
+  CHECK(share_of_caller(50) > 0.8);
+  CHECK(share_of_caller(100) < 0.5);
+  const auto ends = [](const analysis_progress&) { return false; };
+  const pattern a = generate("grid5:nx=5");
+  CHECK_THROWS_AS(order(rows_of(a), {.order = "amd", .progress = ends}), analysis_error);
 }
 
 TEST_CASE("another seed is another search") {

@@ -45,12 +45,10 @@ void supervision::pass_on_lines() {
   for (const std::string& line : lines) log_(line);
 }
 
-void supervise(const analysis_options& options, const std::function<void(supervision&)>& work) {
-  supervision s(options, static_cast<bool>(options.progress));
-  if (!options.progress) {
-    work(s);
-    return;
-  }
+void supervise(const analysis_options& options, const std::function<void(supervision&)>& work,
+               bool is_short) {
+  supervision s(options, options.progress && !is_short);
+  if (!options.progress) return work(s);
   std::exception_ptr of_work, of_callback;
   bool cancelled = false;
   std::uint64_t process = process_number();
@@ -68,6 +66,7 @@ void supervise(const analysis_options& options, const std::function<void(supervi
   call_back();
   if (of_callback) throw callback_failure{of_callback};
   if (cancelled) throw cancelled_error();
+  if (is_short) return work(s);
   process = process_number();
   std::mutex mutex;
   std::condition_variable ended;

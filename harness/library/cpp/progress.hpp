@@ -46,8 +46,10 @@ class supervision {
 /// this one calls options.progress. Exceptions of `work` and of the callbacks are rethrown once the
 /// work has ended; those of the callbacks first, as callback_failure. If a callback forks and
 /// returns in the child, it throws unavailable_error there: what `work` refers to may be half
-/// written and must not be destroyed.
-void supervise(const analysis_options& options, const std::function<void(supervision&)>& work);
+/// written and must not be destroyed. is_short: the work takes less than progress_seconds, so this
+/// thread does it, after one call of options.progress.
+void supervise(const analysis_options& options, const std::function<void(supervision&)>& work,
+               bool is_short = false);
 
 /// Deletes, except in a child process that a callback of the analysis has forked: another thread of
 /// the parent was writing the value.

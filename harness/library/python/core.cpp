@@ -255,11 +255,14 @@ nb::tuple tuple_of(pattern_order&& o) {
                         o.order);
 }
 
-nb::tuple order(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
+nb::tuple order(const input<std::int64_t>& ptr, const input<std::int32_t>& idx, bool by_columns,
                 const nb::dict& options, const nb::object& progress) {
-  const csr_view a = view_of(row_ptr, col_idx);
-  return tuple_of(watched(call_options<order_options>(options).get(), progress,
-                          [&](const order_options& o) { return gsofa::order(a, o); }));
+  const csr_view a = view_of(ptr, idx);
+  return tuple_of(
+      watched(call_options<order_options>(options).get(), progress, [&](const order_options& o) {
+        return by_columns ? gsofa::order(csc_view{a.n, a.row_ptr, a.col_idx}, o)
+                          : gsofa::order(a, o);
+      }));
 }
 
 nb::tuple order_there(const nb::tuple& rows, const nb::dict& options, const nb::object& progress) {
@@ -452,7 +455,7 @@ NB_MODULE(_core, m) {
       .def("update_there", &updating_analyzer::update_there, "rows"_a, "previous"_a,
            "progress"_a.none());
   m.def("estimate", estimate, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
-  m.def("order", order, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
+  m.def("order", order, "ptr"_a, "idx"_a, "by_columns"_a, "options"_a, "progress"_a.none());
   m.def("order_there", order_there, "rows"_a, "options"_a, "progress"_a.none());
   m.def("profile", profile, "row_ptr"_a, "col_idx"_a, "cells"_a, "threads"_a, "progress"_a.none());
   m.def("levels", levels, "parent"_a);

@@ -205,7 +205,8 @@ def ordered(a, order, use, device, threads, weights, seed, constraints, stream, 
     there = rows_on_device(a, stream) if options["device"] != "cpu" and has_device() else None
     if there is not None:
         return _core.order_there(there[:-1], options, progress)
-    return _core.order(*pattern_of(a), options, progress)
+    by_columns = sp.issparse(a) and a.format == "csc"
+    return _core.order(*pattern_of(a, by_columns), by_columns, options, progress)
 
 
 class VariantInfo(NamedTuple):

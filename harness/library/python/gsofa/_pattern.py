@@ -91,11 +91,11 @@ def positions_of(a):
     return None
 
 
-def rows_of(a):
-    """(indptr, indices) of the stored entries of a SciPy sparse matrix of any shape. Arrays may be those of the matrix, and
-    nobody has checked them."""
+def rows_of(a, by_columns=False):
+    """(indptr, indices) of the stored entries of a SciPy sparse matrix of any shape, or those of a square csc matrix by columns.
+    Arrays may be those of the matrix, and nobody has checked them."""
     try:
-        at = positions_of(a)
+        at = None if by_columns else positions_of(a)
         if at is not None:
             # A copy whose values are not zero, so that SciPy drops nothing; it checks the ranges.
             at = tuple(np.array(x) for x in at)
@@ -104,7 +104,7 @@ def rows_of(a):
             lengths = np.fromiter(map(len, a.rows), dtype=np.int64, count=a.shape[0])
             return (np.concatenate([[0], np.cumsum(lengths)]),
                     np.fromiter(itertools.chain.from_iterable(a.rows), dtype=np.int64, count=int(lengths.sum())))
-        else:
+        elif not by_columns:
             a = a.tocsr()
     except (IndexError, TypeError, ValueError) as e:
         raise InvalidInput(f"{a.format} matrix: {e}") from e
@@ -153,10 +153,10 @@ def whole_of(rows, symmetric):
     return pattern_of(half + half.T)
 
 
-def pattern_of(a):
+def pattern_of(a, by_columns=False):
     """(row_ptr, col_idx), int64 and int32, of a square matrix: a SciPy sparse array or matrix of any format, where all stored
     entries count; a CuPy one; a pair (indptr, indices) of compressed sparse rows. Both are read-only copies on the host, which
-    nobody has checked: the library does."""
+    nobody has checked: the library does. by_columns: of a csc matrix, its columns instead of its rows."""
     if isinstance(a, (tuple, list)):
         if len(a) != 2:
             raise InvalidInput(f"expected a pair (indptr, indices), not {len(a)} values")
@@ -167,7 +167,7 @@ def pattern_of(a):
         check_shape(a)
         if is_of_cupy(a) and a.format != "csr":
             a = a.get()
-        row_ptr, col_idx = rows_of(a) if sp.issparse(a) else map(on_host, (a.indptr, a.indices))
+        row_ptr, col_idx = rows_of(a, by_columns) if sp.issparse(a) else map(on_host, (a.indptr, a.indices))
     else:
         raise InvalidInput(f"expected a sparse matrix or a pair (indptr, indices), not {named(a)}")
     return pattern_of_rows(row_ptr, col_idx)

@@ -37,6 +37,7 @@ def test_stored_zeros_are_entries(kind):
     s = gsofa.analyze(a, "natural")
     assert s.nnz_a == a.nnz and (s.A.toarray() == pattern).all() and (s.row_order == np.arange(6)).all()
     assert s.matches(a) and s.matches(sp.csr_array(pattern))
+    assert (gsofa.order(a, "colamd") == gsofa.order(sp.csr_array(pattern), "colamd")).all()
     assert gsofa.symbfact(a).R.nnz == oracle.factors(np.triu(pattern) | np.triu(pattern).T)[1].sum()
     for part, product in (("col", pattern.T @ pattern), ("row", pattern @ pattern.T)):
         assert (gsofa.symbfact(a, part).R.toarray() == oracle.factors(product)[1]).all()
@@ -101,7 +102,7 @@ def broken(kind):
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_indices_out_of_range_are_refused(kind):
-    for use in (gsofa.analyze, gsofa.symbfact, lambda a: gsofa.symbfact(a, "col"), gsofa.analyze(sp.eye(6)).matches):
+    for use in (gsofa.analyze, gsofa.order, gsofa.symbfact, lambda a: gsofa.symbfact(a, "col"), gsofa.analyze(sp.eye(6)).matches):
         with pytest.raises(gsofa.InvalidInput):
             use(broken(kind))
 
@@ -112,7 +113,7 @@ def test_broken_pointers_are_refused(kind, pointers):
     a = stored(kind)[0]
     for fault in ([*pointers, *[pointers[-1]] * (a.indptr.size - len(pointers))], pointers):
         a.indptr = np.array(fault)
-        for use in (gsofa.analyze, lambda a: gsofa.symbfact(a, "row")):
+        for use in (gsofa.analyze, gsofa.order, lambda a: gsofa.symbfact(a, "row")):
             with pytest.raises(gsofa.InvalidInput):
                 use(a)
 
