@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "common/etree_separators.hpp"
@@ -97,7 +98,7 @@ class binary_parts {
     }
     cut(roots, own);
     std::ranges::sort(own);
-    auto [left, right] = halves(std::move(roots));
+    auto [left, right, heavier] = halves(std::move(roots));
     divide(std::move(left), depth + 1, 2 * k);
     divide(std::move(right), depth + 1, 2 * k + 1);
   }
@@ -108,7 +109,7 @@ class binary_parts {
     constexpr int most_nodes =
         64;  // a dissection halves the heaviest subtree with almost every node
     offset_t taken = 0;
-    offset_t shortest = heavier(roots);
+    offset_t shortest = std::get<2>(halves(roots));
     std::vector<index_t> rest = roots;
     std::vector<index_t> nodes;
     for (int k = 0; k < most_nodes && taken < shortest; ++k) {
@@ -121,15 +122,17 @@ class binary_parts {
       rest.insert(rest.end(), below.begin(), below.end());
       nodes.push_back(root);
       taken += tree_.start[at(root) + 1] - tree_.start[at(root)];
-      if (taken + heavier(rest) >= shortest) continue;
-      shortest = taken + heavier(rest);
+      const offset_t path = taken + std::get<2>(halves(rest));
+      if (path >= shortest) continue;
+      shortest = path;
       roots = rest;
       own = nodes;
     }
   }
 
-  /// Each subtree, the heaviest first, goes to the lighter side.
-  [[nodiscard]] std::pair<std::vector<index_t>, std::vector<index_t>> halves(
+  /// Each subtree, the heaviest first, goes to the lighter side; and the weight of the heavier
+  /// side.
+  [[nodiscard]] std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> halves(
       std::vector<index_t> roots) const {
     std::ranges::stable_sort(roots,
                              [&](index_t a, index_t b) { return weight_[at(a)] > weight_[at(b)]; });
@@ -140,17 +143,7 @@ class binary_parts {
       (left <= right ? sides.first : sides.second).push_back(r);
       (left <= right ? left : right) += weight_[at(r)];
     }
-    return sides;
-  }
-
-  [[nodiscard]] offset_t heavier(const std::vector<index_t>& roots) const {
-    const auto weigh = [&](const std::vector<index_t>& side) {
-      offset_t sum = 0;
-      for (const index_t r : side) sum += weight_[at(r)];
-      return sum;
-    };
-    const auto [left, right] = halves(roots);
-    return std::max(weigh(left), weigh(right));
+    return {std::move(sides.first), std::move(sides.second), std::max(left, right)};
   }
 
   const separator_tree& tree_;

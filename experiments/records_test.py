@@ -73,8 +73,9 @@ ORDER = {key: FIELDS[key] for key in ("schema", "run_id", "time_utc", "argv", "g
                                       "status", "reason", "samples_s", "matrix")} | {
     "machine": FIELDS["machine?"], "kind": TEXT, "match": TEXT, "order": TEXT, "library": str, "seed": int,
     "shuffle?": int,  # absent before the option
+    "tree_levels?": int,  # absent without --tree
     "result": {"nnz_l": int, "nnz_u": int, "fill": int, "flops": float, "height": int},
-    "tree?": {"nodes": int, "largest_separator": int, "largest_child": NUMBER, "path?": NUMBER}}
+    "tree?": {"nodes": int, "largest_separator": int, "largest_child?": NUMBER, "path?": NUMBER}}
 # Lines of experiments/sequences/run.py.
 SEQUENCE = {key: FIELDS[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus", "threads",
                                          "device")} | {

@@ -55,47 +55,24 @@ struct order_case {
   machine_state before{}, after{};
 };
 
-/// Sizes of a separator tree: the largest separator, that is, node with children, and of the first
-/// node from the root on that has several children the share of its largest child.
+/// Sizes of a separator tree, which is not empty.
 struct tree_sizes {
   index_t nodes = 0;
-  index_t largest_separator = 0;
-  double largest_child = 0;
-  double path = 0;  ///< share of the vertices on the longest path of three levels
+  index_t largest_separator = 0;  ///< of the nodes with children
+  double path = 0;                ///< share of the vertices on the longest path of three levels
 };
-
-double path_of(const ordering& o) {
-  const std::vector<index_t> size =
-      partition::binary_tree(o, 3, partition::tree_layout::nested).size;
-  const index_t longest = size[6] + std::max(size[4] + std::max(size[0], size[1]),
-                                             size[5] + std::max(size[2], size[3]));
-  return static_cast<double>(longest) / static_cast<double>(o.order.size());
-}
 
 tree_sizes sizes_of(const ordering& o) {
   const separator_tree& t = o.separators;
   tree_sizes s{.nodes = static_cast<index_t>(t.parent.size())};
-  if (s.nodes > 0) s.path = path_of(o);
-  std::vector<offset_t> below(t.parent.size());  // vertices of the subtree of a node
-  std::vector<offset_t> most(t.parent.size(), 0);
-  std::vector<index_t> children(t.parent.size(), 0);
-  index_t splits = -1;
-  for (std::size_t k = 0; k < t.parent.size(); ++k) {
-    const index_t own = t.start[k + 1] - t.start[k];
-    below[k] += own;
-    if (children[k] > 0) s.largest_separator = std::max(s.largest_separator, own);
-    if (children[k] > 1) splits = static_cast<index_t>(k);
-    const index_t p = t.parent[k];
-    if (p < 0) continue;
-    below[at(p)] += below[k];
-    most[at(p)] = std::max(most[at(p)], below[k]);
-    ++children[at(p)];
+  for (const index_t p : t.parent) {
+    if (p >= 0)
+      s.largest_separator = std::max(s.largest_separator, t.start[at(p) + 1] - t.start[at(p)]);
   }
-  if (splits >= 0) {
-    const offset_t own = t.start[at(splits) + 1] - t.start[at(splits)];
-    s.largest_child =
-        static_cast<double>(most[at(splits)]) / static_cast<double>(below[at(splits)] - own);
-  }
+  const auto size = partition::binary_tree(o, 3, partition::tree_layout::nested).size;
+  const index_t path = size[6] + std::max(size[4] + std::max(size[0], size[1]),
+                                          size[5] + std::max(size[2], size[3]));
+  s.path = static_cast<double>(path) / static_cast<double>(o.order.size());
   return s;
 }
 
@@ -183,10 +160,7 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
                  {"digest", fmt::format("{:016x}", digest_of(c.first.order))}};
   if (!c.first.separators.empty()) {
     const tree_sizes s = sizes_of(c.first);
-    r["tree"] = {{"nodes", s.nodes},
-                 {"largest_separator", s.largest_separator},
-                 {"largest_child", s.largest_child},
-                 {"path", s.path}};
+    r["tree"] = {{"nodes", s.nodes}, {"largest_separator", s.largest_separator}, {"path", s.path}};
   }
   return r;
 }
@@ -217,8 +191,8 @@ void print_orders(const std::vector<order_case>& cases) {
     }
     std::vector<double> samples = c.samples_s;
     std::ranges::sort(samples);
-    const tree_sizes s = sizes_of(c.first);
     const bool tree = !c.first.separators.empty();
+    const tree_sizes s = tree ? sizes_of(c.first) : tree_sizes{};
     table.add({c.spec, to_string(c.judged.status), milliseconds(samples[(samples.size() - 1) / 2]),
                with_commas(c.quality.nnz_l + c.quality.nnz_u),
                fmt::format("{:.4g}", c.quality.flops / 1e9), with_commas(c.quality.height),

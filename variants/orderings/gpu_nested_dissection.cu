@@ -150,14 +150,12 @@ dissection dissect(patterns::device_pattern graph, const dissection_settings& se
                    memory_budget& budget, timeline& time) {
   const bool has_tree = search.tree_levels > 1;
   const pattern given = has_tree ? patterns::download(graph) : pattern{};
-  // A tree that needs the unreduced graph, or parts that coarsen through hubs.
-  const auto tree_of_host = [&] {
-    time.mark("host");
-    return nested_dissection(given, search);
-  };
   time.mark("reduce");
   const reduction reduced = reduce_within(graph, search.reduce, budget);
-  if (has_tree && removes_many(reduced.left(given.n_rows), given.n_rows)) return tree_of_host();
+  // The host dissects the whole graph, and coarsens through hubs.
+  if (has_tree && removes_many(reduced.left(given.n_rows), given.n_rows)) {
+    return nested_dissection(given, search);
+  }
   time.mark("compress");
   level root(budget);
   const vertex_classes classes =
@@ -182,7 +180,8 @@ dissection dissect(patterns::device_pattern graph, const dissection_settings& se
   }
   dissection found =
       expand(reduced, expand(classes, tree, std::move(position), settings.leaf_weight));
-  return !has_tree || divides(found, search.tree_levels) ? found : tree_of_host();
+  const bool divided = !has_tree || divides(found, search.tree_levels);
+  return divided ? found : nested_dissection(given, search);
 }
 
 #endif

@@ -62,11 +62,14 @@ pattern comb(index_t n) {
   return graph_of(n, edges);
 }
 
-void check_equal(const pattern& a, const std::string& options, std::int64_t seed) {
+void check_equal(const pattern& a, const std::string& options, std::int64_t seed,
+                 int tree_levels = 0) {
   const bool strides = options.find("stride=") != options.npos;
   const std::string all = strides ? options : options + ",stride=1";
-  const ordering host = compute_order(a, "cpu_nested_dissection" + all, seed);
-  const ordering device = compute_order(a, "gpu_nested_dissection" + all, seed);
+  const ordering host =
+      compute_order(a, "cpu_nested_dissection" + all, seed, 1, nullptr, false, {}, tree_levels);
+  const ordering device =
+      compute_order(a, "gpu_nested_dissection" + all, seed, 1, nullptr, false, {}, tree_levels);
   CHECK(device.order == host.order);
   CHECK(device.separators.start == host.separators.start);
   CHECK(device.separators.parent == host.separators.parent);
@@ -84,6 +87,14 @@ TEST_CASE("the device's nested dissection finds the host's order") {
     CAPTURE(spec);
     check_equal(generate(spec), ":room=1", -1);
     check_equal(generate(spec), ":leaf_order=20,tries=3,room=3,idle_moves=20,stride=2,flows=2", 7);
+  }
+}
+
+TEST_CASE("the device divides a graph for a tree as the host does") {
+  for (const char* spec : {"grid5:nx=20", "grid5:nx=9", "tridiagonal:n=300", "diagonal:n=300",
+                           "circuit:n=800,hubs=3", "elasticity3d:nx=4"}) {
+    CAPTURE(spec);
+    check_equal(generate(spec), ":room=1", -1, 4);
   }
 }
 

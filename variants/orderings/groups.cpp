@@ -84,13 +84,13 @@ ordering order_in_groups(const pattern_view& a, std::span<const index_t> group,
   const index_t first = group[at(found.order[0])];
   const auto count = static_cast<std::size_t>(std::ranges::count(group, first));
   if (settings.tree_levels > 0) return dissect_first(s, found, count, settings);
-  const auto operations = [&](const ordering& o) {
-    return tree_of_order(s, o.order, settings.weights).operations;
+  const auto operations = [&](const std::vector<index_t>& order) {
+    return tree_of_order(s, order, settings.weights).operations;
   };
-  const double least = operations(found);
+  const double least = operations(found.order);
   if (least <= least_operations * static_cast<double>(s.nnz())) return found;
   ordering dissected = dissect_first(s, found, count, settings);
-  return operations(dissected) < least ? dissected : found;
+  return operations(dissected.order) < least ? dissected : found;
 }
 
 }  // namespace gsofa::orders

@@ -115,6 +115,22 @@ TEST_CASE("the binary tree of a dissection separates, in either layout, at any d
   }
 }
 
+TEST_CASE("a tree of three levels leaves a path few vertices") {
+  for (const char* spec :
+       {"tridiagonal:n=1000", "tridiagonal:n=9", "diagonal:n=500", "arrow:n=2000", "grid5:nx=30",
+        "circuit:n=3000,hubs=4", "kkt:buses=60", "circuit:n=2000,degree=2"}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    const ordering o =
+        compute_order(a, "cpu_nested_dissection", -1, 2, nullptr, /*host_only=*/true, {}, 3);
+    const partition_tree t = binary_tree(o, 3, tree_layout::nested);
+    check_tree(a, t, 3);
+    const index_t path = t.size[6] + std::max(t.size[4] + std::max(t.size[0], t.size[1]),
+                                              t.size[5] + std::max(t.size[2], t.size[3]));
+    CHECK(20 * path <= 7 * a.n_rows + 20);
+  }
+}
+
 TEST_CASE("the renumbered order has the fill of the one given") {
   for (const auto& p : shapes()) {
     if (p.a.n_rows == 0) continue;

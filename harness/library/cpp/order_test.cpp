@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/generators.hpp"
+#include "common/order_quality.hpp"
 #include "common/partition_tree.hpp"
 #include "common/pattern.hpp"
 #include "common/preprocess.hpp"
@@ -185,6 +186,37 @@ TEST_CASE("separators avoid heavy vertices") {
   CHECK(ones.permutation == order(rows_of(a), options).permutation);
 }
 
+TEST_CASE("groups come one after the other") {
+  for (const char* spec : {"grid5:nx=30", "grid27:nx=14", "circuit:n=900,hubs=4", "arrow:n=90"}) {
+    CAPTURE(spec);
+    const pattern a = generate(spec);
+    for (const index_t groups : {1, 2, 5, a.n_rows}) {
+      std::vector<std::int32_t> group(at(a.n_rows));
+      // The last ones are a boundary of the grid; others are scattered.
+      for (index_t v = 0; v < a.n_rows; ++v) {
+        group[at(v)] = groups == 2 ? (20 * v >= 19 * a.n_rows ? 1 : 0) : v * 7 % groups;
+      }
+      const pattern_order found = order(rows_of(a), {.groups = group});
+      validate_permutation(found.permutation, a.n_rows, "groups");
+      CHECK(std::ranges::is_sorted(found.permutation, {}, [&](index_t v) { return group[at(v)]; }));
+      CHECK(found.permutation == order(rows_of(a), {.threads = 3, .groups = group}).permutation);
+      const double flops = quality_of(a, found.permutation, 1).flops;
+      const pattern_order free = order(rows_of(a));
+      if (groups == 1) CHECK(found.permutation == free.permutation);
+      if (groups == 2 && spec[0] == 'g') {
+        CHECK(flops < 2 * quality_of(a, free.permutation, 1).flops);
+      }
+      // The last group is at the end of the root of a tree.
+      if (groups != 2) continue;
+      const pattern_order tree = order(rows_of(a), {.tree_levels = 3, .groups = group});
+      CHECK(std::ranges::is_sorted(tree.permutation, {}, [&](index_t v) { return group[at(v)]; }));
+      CHECK(tree.tree_sizes[6] >= std::ranges::count(group, 1));
+    }
+  }
+  const pattern arrow = generate("arrow:n=90,tip=first");
+  CHECK(order(rows_of(arrow), {.longest_row = 5}).permutation.back() == 0);
+}
+
 TEST_CASE("one replica is another search") {
   const pattern a = generate("grid7:nx=14,ny=13,nz=12");
   const std::string one = "cpu_nested_dissection:replicas=1,tries=2";
@@ -245,6 +277,13 @@ TEST_CASE("order() refuses what is wrong with one line, and has an answer for or
   CHECK(message({.order = order_method::amd, .weights = weights}) ==
         "weights: only the orders automatic and cpu_nested_dissection take them");
   CHECK_THROWS_AS(order(rows_of(a), {.weights = large}), analysis_error);
+  CHECK(message({.groups = nil}).empty());
+  CHECK(message({.groups = few}) == "groups: 19 for 20 vertices");
+  const std::vector<std::int32_t> below(20, -1);
+  CHECK(message({.groups = below}) == "groups: vertex 0 has group -1, which is not 0 or more");
+  CHECK(message({.longest_row = -1}) == "longest_row: -1 is not 0 or more");
+  CHECK(message({.order = order_method::metis, .groups = nil}) ==
+        "groups, longest_row: only the order automatic takes them");
   CHECK(message({.seed = -2}) == "seed: -2 is not -1 or more");
   CHECK(message({.purpose = {.factorizations = 0}}) == "factorizations: 0 is not 1 or more");
   CHECK(message({.purpose = {.kind = static_cast<factorization_kind>(4)}}) ==

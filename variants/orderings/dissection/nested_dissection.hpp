@@ -30,6 +30,7 @@ struct dissection_settings {
   /// reductions that would remove many vertices are made inside the parts of the last level.
   int tree_levels = 0;
   offset_t leaf_weight = std::numeric_limits<offset_t>::max();  ///< heavier parts are no leaves
+  bool through_hubs = false;  ///< of these, coarsen those through hubs that hardly coarsen else
   std::span<const index_t> weights{};       ///< of the vertices, 1 or more; empty: all are 1
   const std::atomic<bool>* stop = nullptr;  ///< becomes true to end with cancelled_error
   const run_context* run = nullptr;         ///< on a device: its limit of time ends the search, too

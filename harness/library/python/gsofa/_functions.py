@@ -174,17 +174,6 @@ def separator_tree(a: Matrix, levels: int, order: Order = "automatic", *, factor
                                   nested=one_of(layout, "layout", LAYOUTS) == "nested"))
 
 
-def groups_of(last, n):
-    """The group of each of n vertices: 1 for those that come last, 0 for all others."""
-    last = narrowed(last, "last")
-    wrong = last[(last < 0) | (last >= n)]
-    if wrong.size:
-        raise InvalidInput(f"last: {wrong[0]} is no vertex; there are {n}")
-    groups = np.zeros(n, np.int32)
-    groups[last] = 1
-    return groups
-
-
 def ordered(a, order, use, device, threads, weights, seed, constraints, stream, progress, **tree):
     """(permutation, sizes of the nodes of its tree, name) of an order."""
     options = {**order_options(order, *use), "device": one_of(device, "device", DEVICES), "threads": whole(threads, "threads", 0),
@@ -194,12 +183,14 @@ def ordered(a, order, use, device, threads, weights, seed, constraints, stream, 
     if last is not None:
         if groups is not None:
             raise InvalidInput("last: groups say already which vertices come last")
-        groups = groups_of(last, len(a[0]) - 1 if isinstance(a, (tuple, list)) else a.shape[0])
+        last, n = narrowed(last, "last"), len(a[0]) - 1 if isinstance(a, (tuple, list)) else a.shape[0]
+        if ((last < 0) | (last >= n)).any():
+            raise InvalidInput(f"last: not all are vertices; there are {n}")
+        groups = np.isin(np.arange(n), last).astype(np.int32)
     for name, values in (("weights", weights), ("groups", groups)):
-        if values is None:
-            continue
-        options[name] = _core.frozen(narrowed(values, name))
-        if options[name].size == 0:  # the library takes this as None
+        if values is not None:
+            options[name] = _core.frozen(narrowed(values, name))
+        if values is not None and options[name].size == 0:  # the library takes this as None
             raise InvalidInput(f"{name}: empty; None means equal {name}")
     callable_or_none(progress)
     there = rows_on_device(a, stream) if options["device"] != "cpu" and has_device() else None

@@ -165,6 +165,11 @@ def test_weights_move_separators_and_faults_of_orders_are_named():
                              ("threads", {"threads": -1}), ("device", {"device": "tpu"})):
         with pytest.raises(gsofa.InvalidInput, match=mention):
             gsofa.order(grid, **options)
+    assert set(gsofa.order(grid, last=[5, 17, 800])[-3:]) == {5, 17, 800}
+    assert (gsofa.order(grid, groups=np.arange(900) % 7) % 7 == np.sort(np.arange(900) % 7)).all()
+    for options in ({"last": [900]}, {"last": [1], "groups": heavy}, {"groups": -heavy}, {"last": [1], "order": "metis"}):
+        with pytest.raises(gsofa.InvalidInput, match="last|groups"):
+            gsofa.order(grid, **options)
     for mention, options in (("levels", {"levels": 0}), ("levels", {"levels": 25}), ("layout", {"levels": 2, "layout": "flat"})):
         with pytest.raises((gsofa.InvalidInput, OverflowError), match=mention):
             gsofa.separator_tree(grid, **options)

@@ -32,9 +32,8 @@ struct component {
 // Finds the tree; `position` is the order of the vertices of the compressed graph.
 class dissector {
  public:
-  // through_hubs: a part that is too heavy for a leaf and does not coarsen, does so through hubs.
-  dissector(const dissection_settings& settings, std::vector<index_t>& position, bool through_hubs)
-      : settings_(settings), position_(position), through_hubs_(through_hubs) {}
+  dissector(const dissection_settings& settings, std::vector<index_t>& position)
+      : settings_(settings), position_(position) {}
 
   // Bisects c: appends its node, or that of a leaf, and what remains to be bisected.
   void step(bisector& b, component c, std::vector<node>& nodes, std::vector<component>& children) {
@@ -46,8 +45,9 @@ class dissector {
     }
     const bool is_leaf = g.n <= settings_.leaf_order && g.total <= settings_.leaf_weight;
     if (g.n == 1 || is_leaf ||
-        !(b.bisect(g, c.key, c.depth) || (through_hubs_ && g.total > settings_.leaf_weight &&
-                                          b.bisect(g, c.key, c.depth, true)))) {
+        !(b.bisect(g, c.key, c.depth) ||
+          (settings_.through_hubs && g.total > settings_.leaf_weight &&
+           b.bisect(g, c.key, c.depth, true)))) {
       nodes.push_back({c.first, last, c.above});
       return;
     }
@@ -73,7 +73,6 @@ class dissector {
  private:
   const dissection_settings& settings_;
   std::vector<index_t>& position_;
-  bool through_hubs_;
 };
 
 // All threads bisect the whole graph. Then the threads are divided, as the vertices are, among the
@@ -81,11 +80,10 @@ class dissector {
 // to one thread.
 class tree_finder {
  public:
-  tree_finder(team& crew, const dissection_settings& settings, std::vector<index_t>& position,
-              bool through_hubs)
+  tree_finder(team& crew, const dissection_settings& settings, std::vector<index_t>& position)
       : crew_(crew),
         settings_(settings),
-        dissector_(settings, position, through_hubs),
+        dissector_(settings, position),
         nodes_(at(crew.size())),
         own_(at(crew.size())) {}
 
@@ -246,7 +244,7 @@ void check_weights(std::span<const index_t> weights, index_t n) {
 
 // Dissects what a reduction leaves.
 dissection dissect(team& crew, const pattern_view& s, const reduction& r,
-                   dissection_settings settings, bool through_hubs) {
+                   dissection_settings settings) {
   compressed_graph c = compress(crew, r.graph(s), weights_of_rest(r, settings.weights));
   if (settings.tree_levels > 1) {
     const offset_t total = c.g.total + std::ssize(c.isolated);
@@ -254,7 +252,7 @@ dissection dissect(team& crew, const pattern_view& s, const reduction& r,
   }
   std::vector<index_t> position(at(c.g.n));
   std::iota(position.begin(), position.end(), 0);
-  const std::vector<node> tree = tree_finder(crew, settings, position, through_hubs).run(c.g);
+  const std::vector<node> tree = tree_finder(crew, settings, position).run(c.g);
   order_leaves(crew, c.g, tree, position, settings.stop);
   return expand(r, expand(c, tree, std::move(position), settings.leaf_weight));
 }
@@ -282,14 +280,15 @@ dissection nested_dissection(const pattern_view& s, const dissection_settings& s
     const index_t left = r.left(s.n_rows);
     const bool has_tree = settings.tree_levels > 1;
     if (!has_tree || !removes_many(left, s.n_rows)) {
-      result = dissect(crew, s, r, settings, /*through_hubs=*/false);
+      result = dissect(crew, s, r, settings);
       if (!has_tree || divides(result, settings.tree_levels)) return;
     }
     // Where reductions would leave a small core, the parts of the last level have minimum fill,
     // which begins with the vertices that reductions would remove.
     dissection_settings whole = settings;
     if (is_core(left, s.n_rows)) whole.leaf_order = s.n_rows;
-    result = dissect(crew, s, {}, whole, /*through_hubs=*/true);
+    whole.through_hubs = true;
+    result = dissect(crew, s, {}, whole);
   });
   return result;
 }
