@@ -145,8 +145,9 @@ def petsc():
                   *(f"{int(r['nnz_lu']):,}, {number(r, 'seconds'):.2f} s" if r["seconds"] else "more than 110 s" for r in runs))
 
 
-@document("variants/orderings/README.md", "| option | CPU | GPU | effect |", "| method | work |",
-          "| candidate | expected gain or condition |", "| property | limit |", "| option | `tournament` | `automatic` |")
+@document("variants/orderings/README.md", "| option | CPU | GPU | effect |", "| option | meaning | default |",
+          "| candidate | time on one core for each row | for each entry of L and U | expected to save of the operations |",
+          "| factorization | an operation | an entry of L and U | a level of the tree |")
 def order_variants():
     found = {}
     for r in records.read_orders([RECORDS / "2026-11-27_cpu2_orders" / "options.jsonl"]):

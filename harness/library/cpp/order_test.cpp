@@ -21,9 +21,12 @@
 #include "common/preprocess.hpp"
 #include "gsofa/gsofa.h"
 #include "gsofa/gsofa.hpp"
+#include "harness/library/cpp/test_analyses.hpp"
 
 namespace gsofa {
 namespace {
+
+using library::testing::refusal;
 
 csr_view rows_of(const pattern& a) { return {a.n_rows, a.row_ptr, a.col_idx}; }
 
