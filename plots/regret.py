@@ -47,7 +47,7 @@ def regrets(lines):
     found = collections.defaultdict(lambda: collections.defaultdict(list))
     for (*where, _), mine in sorted(totals.items()):
         least = min(mine.values())
-        for name, seconds in mine.items():
+        for name, seconds in mine.items() if least > 0 else ():  # below the resolution of the clock of the CPU
             found[*where, least >= LEAST_S][name].append(seconds / least)
     return found
 

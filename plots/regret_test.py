@@ -39,7 +39,7 @@ class Regret(unittest.TestCase):
     def test_regrets(self):
         """Of the least total on the same input, large and small inputs apart; `automatic` counts by what it made for the number."""
         lines = [line("amd", 1, 7), line("automatic:factorizations=1", 11, 7), line("automatic:factorizations=10", 1, 1),
-                 line("amd", 0, 0, matrix="b", analysis_cpu_s=0, solve_cpu_s=0.01), line("amd", 1, 1, program="cholmod")]
+                 line("amd", 0, 0, matrix="c", analysis_cpu_s=0, solve_cpu_s=0), line("amd", 0, 0, matrix="b", analysis_cpu_s=0, solve_cpu_s=0.01), line("amd", 1, 1, program="cholmod")]
         found = regret.regrets(lines)
         self.assertEqual(found["splu", 1, 1, "real", True], {"amd": [1], "automatic": [2]})
         self.assertEqual(found["splu", 1, 10, "real", True], {"amd": [82 / 22, 1], "automatic": [1]})
