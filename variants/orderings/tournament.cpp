@@ -42,14 +42,15 @@ struct entrant {
   int orders = 0;                      // that it has computed
 };
 
-// The same options for a device.
+// The same options for a device; its notation names those that are not its defaults.
 order_request on_device(const entrant& e) {
   order_request r{e.device, option_set(e.device->options), e.device->name};
-  for (const auto& [name, value] : e.request.options.values()) {
-    const auto same = [&](const option_spec& s) { return s.name == name; };
-    if (std::ranges::any_of(e.device->options, same)) {
-      r.options.set(e.device->options, name, to_string(value));
-    }
+  const auto host = e.request.options.values();
+  for (const option_spec& s : e.device->options) {
+    const auto value = host.find(s.name);
+    if (value == host.end() || value->second == s.default_value) continue;
+    r.options.put(s.name, value->second);
+    r.spec += (r.spec == e.device->name ? ":" : ",") + s.name + "=" + to_string(value->second);
   }
   return r;
 }
@@ -217,7 +218,9 @@ class contest {
     const contender& c = *e.terms;
     const bool on_gpu = use_.kind == factorization_kind::gpu;
     if ((mesh_ || on_gpu || dissects_) && !c.dissects) return false;
-    if (on_gpu && (c.is_quick || (use_.factorizations == 1 && !best_.order.empty()))) return false;
+    // The first separators of a tree decide how work is divided, and are searched for longer.
+    if (c.is_quick && (on_gpu || settings_.tree_levels > 1)) return false;
+    if (on_gpu && use_.factorizations == 1 && !best_.order.empty()) return false;
     if (best_.order.empty()) return !c.of_cores;
     const auto same = [&](const order_candidate& o) { return o.order.starts_with(c.method); };
     const best_so_far best{

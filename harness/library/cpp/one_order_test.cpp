@@ -140,6 +140,11 @@ std::optional<orders> of_program(const subject& s, const std::string& order) {
   }
 }
 
+// compute_device::gpu states the purpose.
+std::string name_on(compute_device device, const std::string& name) {
+  return name + (device == compute_device::gpu && name == "automatic" ? ":kind=gpu" : "");
+}
+
 TEST_CASE("the order is that of the program, whatever is asked for, on the host and the device") {
   int compared = 0, refused = 0;
   for (const subject& s : subjects()) {
@@ -147,8 +152,8 @@ TEST_CASE("the order is that of the program, whatever is asked for, on the host 
     for (const auto& [method, name] : methods()) {
       if (name == "metis" && !has_metis()) continue;
       CAPTURE(name);
-      const std::optional<orders> expected = of_program(s, name);
       for (const compute_device device : {compute_device::cpu, compute_device::gpu}) {
+        const std::optional<orders> expected = of_program(s, name_on(device, name));
         for (std::size_t k = 0; k < results().size(); ++k) {
           CAPTURE(k);
           CAPTURE(static_cast<int>(device));
@@ -179,8 +184,9 @@ TEST_CASE("columns, estimates, analyzers and arrays of a device have that order 
     for (const compute_device device : {compute_device::cpu, compute_device::gpu}) {
       CAPTURE(static_cast<int>(device));
       for (const subject& s : all) {
-        const std::optional<orders> found = of_program(s, name);
+        const std::optional<orders> found = of_program(s, name_on(device, name));
         if (!found || !s.match) continue;
+        const orders there = *of_program(s, name_on(compute_device::gpu, name));
         CAPTURE(s.name);
         const analysis_options options{.device = device, .order = method};
         analysis_options by_columns = options;
@@ -191,7 +197,7 @@ TEST_CASE("columns, estimates, analyzers and arrays of a device have that order 
         CHECK(estimate(view_of(s.a), options).permutation == found->columns);
         CHECK(of(analyze(device_csr_view{s.a.n_rows, s.a.nnz(), s.a.row_ptr.data(),
                                          s.a.col_idx.data(), nullptr},
-                         options)) == *found);
+                         options)) == there);
         analyzer kept(options);
         for (const bool masks : {true, false}) {
           kept.options().masks = masks;
@@ -223,9 +229,9 @@ TEST_CASE("order() takes the device for a large pattern, and only if it may") {
   const auto found = [&](const order_options& o) { return order(view_of(a), o); };
   const pattern_order by_name = found({.order = order_method::gpu_nested_dissection});
   CHECK(by_name.permutation == compute_order(a, "gpu_nested_dissection", -1).order);
-  const pattern_order unasked = found({});
-  CHECK(unasked.order == "gpu_nested_dissection");
-  CHECK(unasked.permutation == by_name.permutation);
+  const pattern_order asked = found({.device = compute_device::gpu});
+  CHECK(asked.order == "gpu_nested_dissection");
+  CHECK(asked.permutation == by_name.permutation);
   CHECK(found({.device = compute_device::cpu}).order != "gpu_nested_dissection");
   const pattern small = generate("grid7:nx=14,ny=13,nz=12");
   CHECK(order(view_of(small), {.order = "cpu_nested_dissection:replicas=1,tries=2"}).permutation ==
@@ -234,7 +240,7 @@ TEST_CASE("order() takes the device for a large pattern, and only if it may") {
       order(device_csr_view{a.n_rows, a.nnz(), a.row_ptr.data(), a.col_idx.data(), nullptr},
             {.tree_levels = 3});
   CHECK(there.order == "gpu_nested_dissection");
-  CHECK(there.permutation == found({.tree_levels = 3}).permutation);
+  CHECK(there.permutation == found({.device = compute_device::gpu, .tree_levels = 3}).permutation);
 }
 
 TEST_CASE("updates of patterns in device memory are those of their copies on the host") {
