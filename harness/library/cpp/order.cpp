@@ -93,16 +93,17 @@ std::vector<index_t> groups_of(const pattern_view& a, const order_options& o) {
 }
 
 // Whether a device may dissect: a process that uses one for the first time creates a CUDA context,
-// which takes as long as 16 threads take to dissect a graph with this many entries. A device finds
-// the order of the host.
-bool may_use_device(const pattern_view& a, const order_options& o) {
+// which takes as long as 16 threads take to dissect a graph with this many entries. A process that
+// factorizes on a device uses it anyway. A device finds the order of the host.
+bool may_use_device(const pattern_view& a, const order_options& o, const order_purpose& purpose) {
   constexpr offset_t fewest_entries_of_device = 1'000'000;
   const auto reason = info_of_device_order().unavailable();
   if (reason && o.device == compute_device::gpu) {
     throw analysis_error(failure::unavailable, std::string(device_order) + ": " + *reason);
   }
-  return !reason && (o.device == compute_device::gpu || (o.device == compute_device::automatic &&
-                                                         a.nnz() >= fewest_entries_of_device));
+  if (reason || o.device == compute_device::cpu) return false;
+  return o.device == compute_device::gpu || purpose.kind == factorization_kind::gpu ||
+         a.nnz() >= fewest_entries_of_device;
 }
 
 ordering find_order(const pattern_view& a, const order_options& o, const analysis_options& shared,
@@ -118,12 +119,12 @@ ordering find_order(const pattern_view& a, const order_options& o, const analysi
                         .seed = o.seed,
                         .threads = useful_threads(host_threads(shared), a.n_rows / 1000),
                         .weights = o.weights,
-                        .tree_levels = o.tree_levels,
+                        .tree_levels = o.weights.empty() ? o.tree_levels : 0,
                         .stop = &s.stop};
   if (const std::vector<index_t> groups = groups_of(a, o); !groups.empty()) {
     return orders::order_in_groups(a, groups, wanted);
   }
-  const bool on_device = may_use_device(a, o) && o.weights.empty();
+  const bool on_device = may_use_device(a, o, shared.purpose) && o.weights.empty();
   ordering found = order_for(a, shared, on_device, s, wanted);
   if (!found.fallback.empty()) s.say(found.fallback);
   if (!found.why.empty()) s.say(found.title() + ": " + found.why);
