@@ -60,11 +60,12 @@ EXCEPTIONS = {
     ("experiments/sequences/sequence_times.cpp", "harness/record/record.hpp"): "its lines are records",
     **{("experiments/large_grids/large_grid.cpp", f"common/{name}.hpp"):
        "a variant alone on patterns whose checks and matching would take minutes" for name in ("error", "generators", "mask_pattern", "variant")},
-    (SOLVE, "common/generators.hpp"): "matrices of any size",
     (SOLVE, "common/matrix_file.hpp"): "files that hold a pattern alone",
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",
-    (SOLVE, "common/random.hpp"): "values of generated matrices",
+    (SOLVE, "common/ordering.hpp"): "orders from files",
+    **{("experiments/solvers/cholmod_solve.cpp", f"common/{name}.hpp"): "matrices of any size, and orders from files"
+       for name in ("error", "generators", "matrix_file", "matrix_market", "ordering")},
     **{(CUDSS, f"common/{name}.hpp"): "the library hands over no separator tree, and counts no order of others"
        for name in ("cuda_device", "order_quality", "ordering", "pattern")},
     ("experiments/solvers/linear_system.cpp", "common/matrix_file.hpp"): "real matrices, whose values it generates",
