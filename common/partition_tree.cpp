@@ -49,14 +49,23 @@ std::vector<std::size_t> places_of(int levels, tree_layout layout) {
 /// Gives each node of a separator tree to a node of the binary tree.
 class binary_parts {
  public:
-  binary_parts(const separator_tree& tree, int levels)
+  binary_parts(const separator_tree& tree, int levels, std::span<const index_t> order,
+               std::span<const index_t> weights)
       : tree_(tree), levels_(levels), parts_(node_count(levels)) {
     const std::size_t nodes = tree.parent.size();
     weight_.resize(nodes);
+    own_.resize(nodes);
     first_child_.assign(nodes + 1, 0);
     std::vector<index_t> roots;
     for (std::size_t k = 0; k < nodes; ++k) {
-      weight_[k] += tree.start[k + 1] - tree.start[k];
+      own_[k] = tree.start[k + 1] - tree.start[k];
+      if (!weights.empty()) {
+        own_[k] = 0;
+        for (index_t p = tree.start[k]; p < tree.start[k + 1]; ++p) {
+          own_[k] += weights[at(order[at(p)])];
+        }
+      }
+      weight_[k] += own_[k];
       const index_t up = tree.parent[k];
       if (up < 0) {
         roots.push_back(static_cast<index_t>(k));
@@ -121,7 +130,7 @@ class binary_parts {
       rest.erase(heaviest);
       rest.insert(rest.end(), below.begin(), below.end());
       nodes.push_back(root);
-      taken += tree_.start[at(root) + 1] - tree_.start[at(root)];
+      taken += own_[at(root)];
       const offset_t path = taken + std::get<2>(halves(rest));
       if (path >= shortest) continue;
       shortest = path;
@@ -149,23 +158,25 @@ class binary_parts {
   const separator_tree& tree_;
   int levels_;
   std::vector<std::vector<index_t>> parts_;
-  std::vector<offset_t> weight_;  ///< vertices of each subtree
+  std::vector<offset_t> own_;     ///< weight of each node
+  std::vector<offset_t> weight_;  ///< of each subtree
   std::vector<std::size_t> first_child_;
   std::vector<index_t> children_;
 };
 
 }  // namespace
 
-partition_tree binary_tree(const ordering& o, int levels, tree_layout layout) {
+partition_tree binary_tree(const ordering& o, int levels, tree_layout layout,
+                           std::span<const index_t> weights) {
   check_levels(levels);
   // An order without a tree is one node.
   separator_tree whole;
   if (o.separators.empty()) {
-    whole.start.push_back(static_cast<index_t>(o.order.size()));
+    whole.start = {0, static_cast<index_t>(o.order.size())};
     whole.parent.push_back(-1);
   }
   const separator_tree& tree = o.separators.empty() ? whole : o.separators;
-  const binary_parts divided(tree, levels);
+  const binary_parts divided(tree, levels, o.order, weights);
   partition_tree t{.levels = levels,
                    .layout = layout,
                    .size = std::vector<index_t>(node_count(levels), 0),

@@ -40,7 +40,9 @@ constexpr std::size_t node_place(int levels, int depth, std::size_t k) {
 /// node vertices keep their order. The fill of A equals that of the given order: a vertex moves
 /// only past vertices with which it shares no path through later vertices. O(n + m levels log m)
 /// for m nodes. Throws input_error unless 1 <= levels <= most_levels.
-partition_tree binary_tree(const ordering& o, int levels, tree_layout layout);
+/// weights: of the vertices; empty: all are 1.
+partition_tree binary_tree(const ordering& o, int levels, tree_layout layout,
+                           std::span<const index_t> weights = {});
 
 /// A tree for any order of a square pattern, from its elimination tree (etree_separators.hpp).
 /// Vertices are renumbered by a postorder, which changes no fill of A + A^T. Errors as above.

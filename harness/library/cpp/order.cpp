@@ -153,7 +153,7 @@ void give_order(const pattern_view& a, const order_options& o, ordering found, p
                                                       : partition::tree_layout::by_level;
   partition::partition_tree tree =
       found.separators.empty() ? partition::tree_of_etree(a, found.order, o.tree_levels, layout)
-                               : partition::binary_tree(found, o.tree_levels, layout);
+                               : partition::binary_tree(found, o.tree_levels, layout, o.weights);
   out.permutation = std::move(tree.order);
   out.tree_sizes = std::move(tree.size);
 }
