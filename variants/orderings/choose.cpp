@@ -28,7 +28,7 @@ constexpr std::array<contender, 5> table{{
 }};
 
 // What a factorization takes, in seconds: for an operation, an entry of L and U, and a level of the
-// elimination tree; the last two rows with the power of the cores by which it shrinks.
+// elimination tree. On k cores the first two take k^power times less.
 struct rates {
   double operation, entry, level;
   double power;

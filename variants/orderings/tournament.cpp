@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdio>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -222,9 +223,9 @@ class contest {
     if (c.is_quick && (on_gpu || settings_.tree_levels > 1)) return false;
     if (on_gpu && use_.factorizations == 1 && !best_.order.empty()) return false;
     if (best_.order.empty()) return !c.of_cores;
-    const auto same = [&](const order_candidate& o) { return o.order.starts_with(c.method); };
-    const best_so_far best{
-        .cost = least_, .orders = e.orders, .same_method = std::ranges::any_of(candidates_, same)};
+    // By the name of the host: the choice is the same where a device computes the order.
+    const bool again = std::ranges::find(methods_, std::string_view(c.method)) != methods_.end();
+    const best_so_far best{.cost = least_, .orders = e.orders, .same_method = again};
     // The shape takes as long as minimum degree, and is not worth it where little can be saved.
     if (c.dissects && !shape_ &&
         seconds_of_use(least_, use_) < seconds_of_shape(graph_.nnz() + graph_.n_rows)) {
@@ -258,8 +259,10 @@ class contest {
     ++e.orders;
     const order_request request = e.device != nullptr ? on_device(e) : e.request;
     try {
-      if (keep_if_better(compute_order(graph_, request, with_seed(seed)), seed))
+      if (keep_if_better(compute_order(graph_, request, with_seed(seed)), seed)) {
         best_request_ = e.request;
+      }
+      methods_.emplace_back(e.terms->method);
     } catch (const cancelled_error&) {
       throw;
     } catch (const input_error&) {
@@ -292,6 +295,7 @@ class contest {
   order_request best_request_;
   std::int64_t best_seed_ = -1;
   std::vector<order_candidate> candidates_;
+  std::vector<std::string_view> methods_;  // of the orders so far
   std::string failures_;
 };
 
