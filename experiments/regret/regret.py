@@ -70,21 +70,23 @@ def order(args, matrix, spec, file):
             "nnz_l": record["result"]["nnz_l"], "digest": record["result"]["digest"], "file": str(file)}
 
 
-def superlu_dist(args, matrix, word):
+def superlu_dist(args, matrix, words):
     """The distribution of the values is part of each factorization; what is in no other step is analysis. CPU seconds in proportion."""
     rows, columns = GRIDS[args.threads]
-    words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", args.threads, args.build / "superlu_dist_solve", matrix, "--rows", rows,
-             "--columns", columns, "--column-order", word]
-    runs = [found for _ in range(3) for found in run(words, args.threads)]
-    for found in runs:
+    command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", args.threads, args.build / "superlu_dist_solve", matrix,
+               "--rows", rows, "--columns", columns, "--repeat", 3, *(text for word in words for text in ("--column-order", word))]
+    runs = {}
+    for found in run(command, args.threads, 4 * LIMIT_S):
         taken = dict(zip(found["phases"], found["seconds"][0]))
         found["step"] = {"order": taken["column_order"], "factor": taken["distribution"] + taken["numeric"],
                          "solve": taken["solve"] + taken["refine"]}
         found["step"]["analysis"] = taken["all"] - sum(found["step"].values())
         found["cpu"] = found["cpu_seconds"] / taken["all"]
-    return [{"order": word, "n": runs[0]["n"], "nnz": runs[0]["nnz"], "residual": runs[0]["residual"],
-             **{f"{step}_s": middle([found["step"][step] for found in runs]) for step in runs[0]["step"]},
-             **{f"{step}_cpu_s": middle([found["step"][step] * found["cpu"] for found in runs]) for step in runs[0]["step"]}}] if runs else []
+        runs.setdefault(found["column_order"], []).append(found)
+    return [{"order": word, "n": mine[0]["n"], "nnz": mine[0]["nnz"], "residual": mine[0]["residual"],
+             **{f"{step}_s": middle([found["step"][step] for found in mine]) for step in mine[0]["step"]},
+             **{f"{step}_cpu_s": middle([found["step"][step] * found["cpu"] for found in mine]) for step in mine[0]["step"]}}
+            for word, mine in runs.items()]
 
 
 def cudss(args, matrix):
@@ -108,7 +110,7 @@ def cudss(args, matrix):
 
 def solved(args, program, matrix, words):
     if program == "superlu_dist":
-        return [line for word in words for line in superlu_dist(args, matrix, word)]
+        return superlu_dist(args, matrix, words)
     solver = [sys.executable, EXPERIMENTS / "solvers" / "splu_solve.py"] if program == "splu" else [args.build / "cholmod_solve"]
     return run([*solver, matrix, *words], args.threads, 4 * LIMIT_S)
 
