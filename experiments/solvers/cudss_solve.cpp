@@ -200,7 +200,8 @@ void session::emit(const json& line) {
 
 timed_order session::compute(const linear_system& s, const std::string& spec) const {
   const auto begin = clock_type::now();
-  timed_order t{compute_order(s.pattern_of(), spec, -1, choices_.threads)};
+  timed_order t{compute_order(s.pattern_of(), spec, -1, choices_.threads, nullptr, false, {},
+                              single_->default_levels())};
   t.seconds = since(begin);
   return t;
 }

@@ -5,10 +5,10 @@
 
 The pattern gets random values and a dominant diagonal. ORDER is the file of a permutation, whose matrix is factored in symmetric mode with
 diagonal pivots, or `mmd` (of A + A') or `colamd`, splu's own. `analysis` is the permutation of the matrix; the time of an own order is
-that of splu with it less that of splu in the same order when given. Medians of three runs, of one where a run takes a second.
+that of splu with it less that of splu in the same order when given. The least of three rounds over all orders after one that is not
+counted; an order that took two seconds is not repeated.
 """
 import json
-import statistics
 import sys
 import time
 
@@ -43,13 +43,9 @@ def run(a, order, times):
     own = isinstance(order, str)
     if own:
         how, settings = OWN[order]
-        order = np.argsort(timed(times, "order", lambda: splu(a, permc_spec=how, **settings)).perm_c)
+        order = np.argsort(timed(times, "own", lambda: splu(a, permc_spec=how, **settings)).perm_c)
     permuted = timed(times, "analysis", lambda: a[order][:, order].tocsc())
     lu = timed(times, "factor", lambda: splu(permuted, permc_spec="NATURAL", **settings))
-    if own:
-        for clock in ("order_s", "order_cpu_s"):
-            times[clock][-1] = max(0, times[clock][-1] - times[clock.replace("order", "factor")][-1])
-            times[clock.replace("order", "analysis")][-1] = 0
     x = np.empty_like(b)
     x[order] = timed(times, "solve", lambda: lu.solve(b[order]))
     return {"nnz_l": lu.L.nnz - a.shape[0], "residual": abs(a @ x - b).max()}
@@ -58,14 +54,22 @@ def run(a, order, times):
 def main():
     name, *orders = sys.argv[1:]
     a = with_values(scipy.io.mmread(name))
+    given = {order: order if order in OWN else np.loadtxt(order, dtype=np.int32, ndmin=1) for order in orders}
+    times = {order: {} for order in orders}
+    found = {}
+    for round_number in range(4):
+        for order in orders:
+            if round_number > 1 and sum(map(sum, times[order].values())) > 4:  # wall and CPU
+                continue
+            if round_number == 1:
+                times[order].clear()
+            found[order] = run(a, given[order], times[order])
     for order in orders:
-        times = {}
-        for _ in range(3):
-            found = run(a, order if order in OWN else np.loadtxt(order, dtype=np.int32, ndmin=1), times)
-            if sum(map(sum, times.values())) > 2:  # wall and CPU
-                break
-        found |= {key: statistics.median_low(values) for key, values in times.items()}
-        print(json.dumps({"order": order, "n": a.shape[0], "nnz": a.nnz, **found}), flush=True)
+        least = {key: min(values) for key, values in times[order].items()}
+        if order in OWN:
+            for clock in ("s", "cpu_s"):
+                least |= {f"order_{clock}": max(0, least.pop(f"own_{clock}") - least[f"factor_{clock}"]), f"analysis_{clock}": 0}
+        print(json.dumps({"order": order, "n": a.shape[0], "nnz": a.nnz, **found[order], **least}), flush=True)
 
 
 if __name__ == "__main__":

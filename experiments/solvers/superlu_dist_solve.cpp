@@ -95,8 +95,8 @@ SuperMatrix local_part(const static_lu::matrix& a, std::int64_t first, std::int6
   return out;
 }
 
-nlohmann::json solve(const choices& c, const std::string& column_order,
-                     const static_lu::matrix& a, gridinfo_t& grid) {
+nlohmann::json solve(const choices& c, const std::string& column_order, const static_lu::matrix& a,
+                     gridinfo_t& grid) {
   superlu_dist_options_t options;
   set_default_options_dist(&options);
   options.PrintStat = NO;
@@ -173,8 +173,12 @@ nlohmann::json solve(const choices& c, const std::string& column_order,
     dDestroy_LU(n, &grid, &factors);
     if (options.SolveInitialized) dSolveFinalize(&options, &solve_struct);
   }
-  nlohmann::json out = {{"matrix", c.matrix}, {"n", a.n()},   {"nnz", a.values.size()},
-                        {"ranks", ranks},     {"info", info}, {"backward_error", backward_error},
+  nlohmann::json out = {{"matrix", c.matrix},
+                        {"n", a.n()},
+                        {"nnz", a.values.size()},
+                        {"ranks", ranks},
+                        {"info", info},
+                        {"backward_error", backward_error},
                         {"column_order", column_order}};
   out["phases"] = {"all",      "equilibration", "row_order", "column_order", "etree",
                    "symbolic", "distribution",  "numeric",   "solve",        "refine"};

@@ -19,12 +19,15 @@ namespace {
 // In order of time. Minimum degree rarely wins against minimum fill, and takes little less time. A
 // dissection with other options has 0.05 to 0.1 fewer operations for twice the time; reductions to
 // degree 16 win where a small core is left.
-constexpr std::array<contender, 5> table{{
+constexpr std::array<contender, 6> table{{
     {"amf", "", 500e-9, 6e-9, 0, false},
     {"amf", "score=degree", 400e-9, 4e-9, 0.05, false},
-    {"cpu_nested_dissection", "replicas=1,tries=2,stride=2", 4e-6, 4e-9, 0.05, true, true},
+    {"cpu_nested_dissection", "replicas=1,tries=2,stride=2", 4e-6, 4e-9, 0.05, true,
+     contender::on_host},
+    {"cpu_nested_dissection", options_on_device, 4e-6, 4e-9, 0.05, true, contender::on_gpu},
     {"cpu_nested_dissection", "room=8,stride=2", 7.5e-6, 20e-9, 0.05, true},
-    {"cpu_nested_dissection", "room=8,stride=2,reduce=16", 7.5e-6, 20e-9, 0.05, true, false, true},
+    {"cpu_nested_dissection", "room=8,stride=2,reduce=16", 7.5e-6, 20e-9, 0.05, true,
+     contender::anywhere, true},
 }};
 
 // What a factorization takes, in seconds: for an operation, an entry of L and U, and a level of the
@@ -38,9 +41,11 @@ constexpr rates rates_of(factorization_kind kind) {
     case factorization_kind::left_looking:
       return {0.27e-9, 45e-9, 0, 0};
     case factorization_kind::supernodal:
-      return {0.04e-9, 60e-9, 0, 0.7};
+      return {0.05e-9, 33e-9, 0, 0.7};
+    case factorization_kind::distributed:
+      return {0.14e-9, 50e-9, 20e-6, 0.5};
     case factorization_kind::gpu:
-      return {1e-12, 0.1e-9, 2.6e-6, 0};
+      return {0.5e-12, 0, 4.5e-6, 0};
     case factorization_kind::operations:
       return {0.2e-9, 0, 0, 0};
   }
@@ -49,14 +54,18 @@ constexpr rates rates_of(factorization_kind kind) {
 
 // A dissection on k cores takes k^0.7 times less.
 constexpr double power_of_dissection = 0.7;
-// A device dissects as fast as this many cores.
-constexpr double cores_of_device = 60;
+// A device dissects in this time, and in as much for each row.
+constexpr double start_of_device = 10e-3;
+constexpr double row_of_device = 0.5e-6;
 
-// Of a dissection after minimum fill, in the mean: 0.3 to 0.6 where it wins, which it may not.
-constexpr double gain_of_method = 0.2;
-// Of a dissection where minimum degree is usually better: few vertices on a level of a search.
-constexpr double gain_on_thin_graph = 0.05;
-constexpr double most_width_of_thin_graph = 16;
+// The operations that a dissection saves after minimum fill, in the mean. They grow with the
+// operations of minimum fill for each of its entries of L and U: none below 60, a third at 400,
+// half at 1,000.
+double gain_of_dissection(const order_cost& minimum_fill) {
+  const double each =
+      minimum_fill.operations / std::max(1.0, static_cast<double>(minimum_fill.entries));
+  return std::clamp(0.12 * std::log2(each / 60), 0.03, 0.5);
+}
 // Standard deviation of the operations of dissections with different seeds.
 constexpr double spread_of_seeds = 0.025;
 // By how many standard deviations the expected minimum of k normal numbers is below that of k - 1,
@@ -138,8 +147,8 @@ std::vector<option_spec> purpose_options() {
           {.name = "kind",
            .default_value = std::string("left_looking"),
            .help = "how the program factorizes",
-           .choices = {"left_looking", "supernodal", "gpu"},
-           .tested = {"supernodal", "gpu"}},
+           .choices = {"left_looking", "supernodal", "distributed", "gpu"},
+           .tested = {"supernodal", "distributed", "gpu"}},
           {.name = "cores",
            .default_value = std::int64_t{defaults.cores},
            .help = "cores that order and factorize",
@@ -150,22 +159,24 @@ std::vector<option_spec> purpose_options() {
 purpose purpose_of(const option_set& options) {
   const std::string& kind = options.choice("kind");
   return {.factorizations = options.integer("factorizations"),
-          .kind = kind == "gpu"          ? factorization_kind::gpu
-                  : kind == "supernodal" ? factorization_kind::supernodal
-                                         : factorization_kind::left_looking,
+          .kind = kind == "gpu"           ? factorization_kind::gpu
+                  : kind == "distributed" ? factorization_kind::distributed
+                  : kind == "supernodal"  ? factorization_kind::supernodal
+                                          : factorization_kind::left_looking,
           .cores = static_cast<int>(options.integer("cores"))};
 }
 
 double seconds_of_order(const contender& c, double rows, offset_t entries, const purpose& use) {
-  double speed = 1;
-  if (c.dissects) {
-    speed = use.kind == factorization_kind::gpu ? cores_of_device
-                                                : std::pow(use.cores, power_of_dissection);
-  }
+  if (use.kind == factorization_kind::gpu) return start_of_device + row_of_device * rows;
+  const double speed = c.dissects ? std::pow(use.cores, power_of_dissection) : 1;
   return (c.row * rows + c.entry * static_cast<double>(entries)) / speed;
 }
 
 bool counts_height(const purpose& use) { return rates_of(use.kind).level > 0; }
+
+bool uses_direction(const purpose& use) {
+  return use.kind == factorization_kind::left_looking || use.kind == factorization_kind::operations;
+}
 
 double seconds_of_use(const order_cost& cost, const purpose& use) {
   const rates r = rates_of(use.kind);
@@ -176,16 +187,18 @@ double seconds_of_use(const order_cost& cost, const purpose& use) {
   return once * static_cast<double>(use.factorizations);
 }
 
-double expected_gain(const contender& c, const best_so_far& best, bool is_thin,
-                     const purpose& use) {
+double expected_gain(const contender& c, const best_so_far& best, const purpose& use) {
   double gain = c.gain;
+  // An order with fewer operations has fewer entries and a lower tree.
+  order_cost cost = best.cost;
   if (best.orders > 0) {
     gain = spread_of_seeds * gain_of_seed[std::min(at(best.orders), gain_of_seed.size()) - 1];
   } else if (!best.same_method) {
-    gain = is_thin ? gain_on_thin_graph : gain_of_method;
+    gain = gain_of_dissection(best.cost);
+    // The rows of the tree that form its highest branch are blocks of L and U.
+    cost.height = static_cast<index_t>(
+        std::min<double>(cost.height, std::sqrt(static_cast<double>(cost.entries))));
   }
-  // An order with fewer operations has fewer entries and a lower tree.
-  order_cost cost = best.cost;
   cost.operations *= 1 - gain;
   cost.entries = static_cast<offset_t>(std::sqrt(1 - gain) * static_cast<double>(cost.entries));
   cost.height = static_cast<index_t>(std::sqrt(1 - gain) * cost.height);
@@ -193,7 +206,7 @@ double expected_gain(const contender& c, const best_so_far& best, bool is_thin,
 }
 
 double seconds_of_shape(offset_t rows_and_entries) {
-  return 200e-9 * static_cast<double>(rows_and_entries);
+  return 60e-9 * static_cast<double>(rows_and_entries);
 }
 
 graph_shape shape_of(const pattern_view& s, int threads) {
@@ -213,7 +226,6 @@ graph_shape shape_of(const pattern_view& s, int threads) {
   shape.most_neighbours = static_cast<double>(most) * vertices / static_cast<double>(shape.entries);
   const extent e = extent_of(g);
   shape.width = e.width;
-  shape.is_thin = e.width < most_width_of_thin_graph;
   // A square of m x m points has 2 m levels of m / 2 points. Longer graphs may be strips, which
   // minimum degree orders better than dissection.
   const bool is_wide =

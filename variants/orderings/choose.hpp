@@ -14,7 +14,8 @@ namespace gsofa::orders {
 /// What uses an order.
 enum class factorization_kind {
   left_looking,  ///< by columns, on one core
-  supernodal,    ///< with dense blocks, on any number of cores or processes
+  supernodal,    ///< with dense blocks, on any number of cores
+  distributed,   ///< the same with static pivots, on any number of processes
   gpu,           ///< multifrontal or supernodal on a GPU
   operations,    ///< nothing but operations counts, whatever they take
 };
@@ -26,8 +27,10 @@ struct purpose {
   int seeds = 1;  ///< orders that one method may compute, each from another seed
 };
 
-/// A device takes longer to begin than the host to dissect fewer rows: 13,000 to 20,000 on an H200.
+/// The host dissects fewer rows faster than a device that is idle otherwise (13,000 to 20,000 on an
+/// H200), or that the program uses anyway.
 inline constexpr index_t least_rows_of_device = 20000;
+inline constexpr index_t least_rows_of_busy_device = 3000;
 
 /// A mesh has at least this many rows.
 inline constexpr index_t least_rows_of_mesh = 50000;
@@ -42,7 +45,6 @@ struct graph_shape {
   double left = 1;             ///< vertices that the reductions leave, as a fraction
   double most_neighbours = 0;  ///< the most neighbours of a vertex that is left / their mean
   double width = 0;            ///< of a level of a breadth-first search, in vertices
-  bool is_thin = false;        ///< few vertices on a level: minimum degree is usually better
   /// Large, wide and regular: minimum degree does not win if the pattern is symmetric.
   bool is_mesh = false;
 };
@@ -57,9 +59,12 @@ struct contender {
   double row, entry;    ///< seconds on one core for each row, and for each entry of L and U
   double gain;  ///< of the time of a factorization, where the method has other options already
   bool dissects;
-  bool is_quick = false;  ///< a device takes the next one in the same time
+  enum place { anywhere, on_host, on_gpu } where = anywhere;  ///< the factorization is
   bool of_cores = false;  ///< only where reductions leave at most half of the vertices
 };
+
+/// The first dissection for a factorization on a device.
+inline constexpr const char* options_on_device = "tries=2,replicas=2,room=4,stride=3,flows=0";
 
 /// All of them, in the order in which they are considered.
 std::span<const contender> contenders();
@@ -69,6 +74,8 @@ std::span<const contender> contenders();
 double seconds_of_order(const contender& c, double rows, offset_t entries, const purpose& use);
 /// Whether the time of use depends on the height of the elimination tree.
 bool counts_height(const purpose& use);
+/// Whether the factorization profits from the zeros of an unsymmetric A: others store blocks.
+bool uses_direction(const purpose& use);
 /// Of all factorizations, each with a solve.
 double seconds_of_use(const order_cost& cost, const purpose& use);
 
@@ -79,9 +86,8 @@ struct best_so_far {
   bool same_method =
       false;  ///< whether the contender's method has computed one, with other options
 };
-/// What a contender is expected to save of the time of use, in seconds. is_thin:
-/// graph_shape::is_thin.
-double expected_gain(const contender& c, const best_so_far& best, bool is_thin, const purpose& use);
+/// What a contender is expected to save of the time of use, in seconds.
+double expected_gain(const contender& c, const best_so_far& best, const purpose& use);
 /// Of shape_of() for a graph with this many rows and entries.
 double seconds_of_shape(offset_t rows_and_entries);
 

@@ -84,12 +84,15 @@ class contest {
     dissects_ = !settings.weights.empty() || settings.tree_levels > 1;
     if (symmetric_ && !dissects_) take_blocks();
     // Minimum fill on one core takes a tenth of a dissection there, and its operations are known.
-    const bool asks = use_.cores > 1 || use_.kind == factorization_kind::operations;
+    const bool asks = use_.kind == factorization_kind::operations ||
+                      (use_.cores > 1 && use_.kind != factorization_kind::gpu);
     mesh_ = asks && symmetric_ && graph_.n_rows >= least_rows_of_mesh && shape().is_mesh;
   }
 
   ordering run() {
-    const bool host_only = settings_.host_only || blocks_ || graph_.n_rows < least_rows_of_device;
+    const index_t least =
+        use_.kind == factorization_kind::gpu ? least_rows_of_busy_device : least_rows_of_device;
+    const bool host_only = settings_.host_only || blocks_ || graph_.n_rows < least;
     for (entrant& e : entrants(host_only)) {
       while (!fills_nothing() && e.orders < use_.seeds && pays(e)) compute(e);
     }
@@ -130,8 +133,8 @@ class contest {
   }
 
   [[nodiscard]] bool direction_pays() const {
-    return gain_of_direction * seconds_of_use(least_, use_) >
-           seconds_of_direction * static_cast<double>(least_.entries);
+    return uses_direction(use_) && gain_of_direction * seconds_of_use(least_, use_) >
+                                       seconds_of_direction * static_cast<double>(least_.entries);
   }
 
   // Tries the block triangular form, with each block in the order of the best method, on the host
@@ -219,25 +222,25 @@ class contest {
     const contender& c = *e.terms;
     const bool on_gpu = use_.kind == factorization_kind::gpu;
     if ((mesh_ || on_gpu || dissects_) && !c.dissects) return false;
+    if (c.where == contender::on_gpu && !on_gpu) return false;
     // The first separators of a tree decide how work is divided, and are searched for longer.
-    if (c.is_quick && (on_gpu || settings_.tree_levels > 1)) return false;
+    if (c.where == contender::on_host && (on_gpu || settings_.tree_levels > 1)) return false;
     if (on_gpu && use_.factorizations == 1 && !best_.order.empty()) return false;
     if (best_.order.empty()) return !c.of_cores;
     // By the name of the host: the choice is the same where a device computes the order.
     const bool again = std::ranges::find(methods_, std::string_view(c.method)) != methods_.end();
     const best_so_far best{.cost = least_, .orders = e.orders, .same_method = again};
-    // The shape takes as long as minimum degree, and is not worth it where little can be saved.
-    if (c.dissects && !shape_ &&
-        seconds_of_use(least_, use_) < seconds_of_shape(graph_.nnz() + graph_.n_rows)) {
-      say_why(expected_gain(c, best, false, use_),
-              seconds_of_order(c, graph_.n_rows, least_.entries, use_));
-      return false;
+    const double gain = expected_gain(c, best, use_);
+    double price = seconds_of_order(c, graph_.n_rows, least_.entries, use_);
+    if (c.dissects) {
+      // The shape takes as long as minimum degree, and is not worth it where little can be saved.
+      if (!shape_ && gain < seconds_of_shape(graph_.nnz() + graph_.n_rows)) {
+        say_why(gain, price);
+        return false;
+      }
+      if (c.of_cores && shape().left > 0.5) return false;
+      price = seconds_of_order(c, graph_.n_rows * shape().left, least_.entries, use_);
     }
-    if (c.of_cores && shape().left > 0.5) return false;
-    const double rows = graph_.n_rows * (c.dissects ? shape().left : 1);
-    const bool is_thin = c.dissects && shape().is_thin;
-    const double gain = expected_gain(c, best, is_thin, use_);
-    const double price = seconds_of_order(c, rows, least_.entries, use_);
     if (c.dissects && gain <= price) say_why(gain, price);
     return gain > price;
   }

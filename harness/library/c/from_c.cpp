@@ -27,6 +27,7 @@ static_assert(equal(GSOFA_FACTORIZATION_AUTOMATIC, factorization_kind::automatic
 static_assert(equal(GSOFA_FACTORIZATION_LEFT_LOOKING, factorization_kind::left_looking));
 static_assert(equal(GSOFA_FACTORIZATION_SUPERNODAL, factorization_kind::supernodal));
 static_assert(equal(GSOFA_FACTORIZATION_GPU, factorization_kind::gpu));
+static_assert(equal(GSOFA_FACTORIZATION_DISTRIBUTED, factorization_kind::distributed));
 static_assert(equal(GSOFA_INVALID_INPUT, failure::invalid_input));
 static_assert(equal(GSOFA_UNAVAILABLE, failure::unavailable));
 static_assert(equal(GSOFA_OUT_OF_MEMORY, failure::out_of_memory));

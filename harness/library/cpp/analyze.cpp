@@ -15,13 +15,11 @@
 #include "harness/library/cpp/options.hpp"
 #include "harness/library/cpp/progress.hpp"
 #include "harness/library/cpp/results.hpp"
+#include "variants/orderings/choose.hpp"
 
 namespace gsofa::library {
 
 namespace {
-
-// It orders as device_order and finds L and U, all on the device.
-constexpr const char* device_analysis = "gpu_full_analysis";
 
 // Whether the device does all of the analysis of a pattern with `rows` rows: its own order is
 // requested or automatic, and no result needs the permuted pattern on the host.
@@ -63,6 +61,9 @@ void analyze_on_device(elimination_input& e, const foreign_rows* there,
     out.analysis_seconds -= seconds;
   }
   out.order = device_order;
+  if (options.order == order_method::automatic) {
+    out.order += std::string(":") + orders::options_on_device;
+  }
   out.variant = "gpu_bitmap_panels";
   out.nnz_a = context.derived.at("entries");
   take_order(e, w);

@@ -44,8 +44,8 @@ TEST_CASE("orders are found on a device where there is one and the caller asks f
   CHECK_FALSE(host.starts_with("gpu"));
   CHECK(analyze(view_of(large)).order == host);
   if (no_gpu.empty()) {
-    CHECK(analyze(view_of(large), {.device = compute_device::gpu}).order ==
-          "gpu_nested_dissection");
+    CHECK(analyze(view_of(large), {.device = compute_device::gpu})
+              .order.starts_with("gpu_nested_dissection"));
   }
   CHECK(analyze(view_of(large), {.variant = "cpu_bitmap_panels"}).order == host);
   std::mt19937_64 engine(12);

@@ -65,6 +65,8 @@ std::string_view kind_of(const analysis_options& o) {
       return "supernodal";
     case factorization_kind::gpu:
       return "gpu";
+    case factorization_kind::distributed:
+      return "distributed";
     case factorization_kind::automatic:
       break;
   }
@@ -75,7 +77,7 @@ void check_purpose(const order_purpose& p) {
   if (p.factorizations < 1) refuse("factorizations", p.factorizations, "1 or more");
   if (p.cores < 1) refuse("cores", p.cores, "1 or more");
   const auto kind = static_cast<int>(p.kind);
-  if (kind < 0 || kind > static_cast<int>(factorization_kind::gpu)) {
+  if (kind < 0 || kind > static_cast<int>(factorization_kind::distributed)) {
     refuse("kind", kind, "a factorization_kind");
   }
 }
@@ -166,7 +168,7 @@ order_request request_of(const analysis_options& options) {
 
 bool is_for_device_order(const analysis_options& options, index_t n) {
   return options.order == order_method::automatic && kind_of(options) == "gpu" &&
-         options.purpose.factorizations == 1 && n >= orders::least_rows_of_device;
+         options.purpose.factorizations == 1 && n >= orders::least_rows_of_busy_device;
 }
 
 int host_threads(const analysis_options& options) {
@@ -234,6 +236,9 @@ run_settings settings_for(const variant_info& info, const analysis_options& opti
   run_settings s = settings_with(info, want::counts);
   const auto [name, given] = name_and_options(options.variant);
   if (name == info.name) s.options = parse_options(info.options, given, "variant " + info.name);
+  if (info.name == device_analysis && options.order == order_method::automatic) {
+    s.options = parse_options(info.options, orders::options_on_device, "variant " + info.name);
+  }
   const auto budget = std::ranges::find(info.options, "memory_budget_mb", &option_spec::name);
   if (options.memory_budget_mb > 0 && budget != info.options.end()) {
     s.options.set(info.options, budget->name, std::to_string(options.memory_budget_mb));

@@ -11,6 +11,8 @@
 namespace gsofa::library {
 
 inline constexpr const char* device_order = "gpu_nested_dissection";
+/// The variant that orders as device_order and finds L and U, all on the device.
+inline constexpr const char* device_analysis = "gpu_full_analysis";
 
 // There are many maximum matchings: every interface takes that of the host, if this build has it.
 #ifdef GSOFA_HAVE_BTF
@@ -33,7 +35,7 @@ inline order_purpose purpose_there(order_purpose p) {
   if (p.kind == factorization_kind::automatic) p.kind = factorization_kind::gpu;
   return p;
 }
-/// Whether the automatic order of n rows is the default one of device_order.
+/// Whether the automatic order of n rows is device_order with orders::options_on_device.
 bool is_for_device_order(const analysis_options& options, index_t n);
 
 int host_threads(const analysis_options& options);

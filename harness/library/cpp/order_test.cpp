@@ -294,8 +294,8 @@ TEST_CASE("order() refuses what is wrong with one line, and has an answer for or
         "groups, longest_row: only the order automatic takes them");
   CHECK(message({.seed = -2}) == "seed: -2 is not -1 or more");
   CHECK(message({.purpose = {.factorizations = 0}}) == "factorizations: 0 is not 1 or more");
-  CHECK(message({.purpose = {.kind = static_cast<factorization_kind>(4)}}) ==
-        "kind: 4 is not a factorization_kind");
+  CHECK(message({.purpose = {.kind = static_cast<factorization_kind>(5)}}) ==
+        "kind: 5 is not a factorization_kind");
   CHECK(message({.purpose = {.cores = 0}}) == "cores: 0 is not 1 or more");
   CHECK(message({.order = "cpu_nested_dissection:replicas=17"})
             .starts_with("order cpu_nested_dissection: "));

@@ -34,10 +34,11 @@ compute_device device_of(const std::string& name) {
 }
 
 factorization_kind kind_of(const std::string& name) {
-  return name == "left_looking" ? factorization_kind::left_looking
-         : name == "supernodal" ? factorization_kind::supernodal
-         : name == "gpu"        ? factorization_kind::gpu
-                                : factorization_kind::automatic;
+  return name == "left_looking"  ? factorization_kind::left_looking
+         : name == "supernodal"  ? factorization_kind::supernodal
+         : name == "gpu"         ? factorization_kind::gpu
+         : name == "distributed" ? factorization_kind::distributed
+                                 : factorization_kind::automatic;
 }
 
 // Options from a dict that names the members that differ from the defaults of the library. Arrays

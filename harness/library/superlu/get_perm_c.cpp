@@ -91,7 +91,7 @@ pattern_order ordered(const SuperMatrix& a, const order_choice& c, int threads) 
   order_options o;
   o.order = c;
   o.purpose = {.factorizations = factorizations_of_setting(),
-               .kind = factorization_kind::supernodal,
+               .kind = factorization_kind::distributed,
                .cores = size.is_known ? size.of_job : 1};
   o.threads = threads;
   const bool on_gpu = c == order_method::gpu_nested_dissection;

@@ -76,7 +76,7 @@ TEST_CASE("perm_c is the order of libgsofa for A + A^T, of SuperLU_DIST elsewher
     columns c(a);
     order_options o;
     o.device = compute_device::cpu;
-    o.purpose.kind = factorization_kind::supernodal;
+    o.purpose.kind = factorization_kind::distributed;
     const pattern t = transpose(a);
     for (const int spec : {METIS_AT_PLUS_A, MMD_AT_PLUS_A}) {
       CAPTURE(spec);
@@ -102,7 +102,7 @@ TEST_CASE("perm_c is the order of libgsofa for A + A^T, of SuperLU_DIST elsewher
   CHECK(others > 80);
 }
 
-TEST_CASE("without a setting the order is the automatic one for supernodal factorizations") {
+TEST_CASE("without a setting the order is the automatic one for distributed factorizations") {
   const pattern a = generate("grid7:nx=24,ny=24,nz=24");  // symmetric
   columns c(a);
   const auto dissects = [&](const char* factorizations) {
@@ -110,7 +110,7 @@ TEST_CASE("without a setting the order is the automatic one for supernodal facto
     order_options o;
     o.device = compute_device::cpu;
     o.purpose = {.factorizations = std::atoi(factorizations),
-                 .kind = factorization_kind::supernodal};
+                 .kind = factorization_kind::distributed};
     const pattern_order expected = order(csc_view{a.n_rows, a.row_ptr, a.col_idx}, o);
     CHECK(c.order(gsofa_get_perm_c_dist, METIS_AT_PLUS_A) == inverse(expected.permutation));
     return expected.order.starts_with("cpu_nested_dissection");

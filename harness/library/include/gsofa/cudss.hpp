@@ -48,7 +48,7 @@ inline pattern_order order_of(const gsofa_pattern& a, const order_options& optio
 /// CUDSS_MATCHING_ALG_NONE, which is not the default of cuDSS 1.0.
 ///
 /// options.tree_levels = 0 takes the levels from CUDSS_CONFIG_ND_NLEVELS (10 by default); another
-/// number is set there. options.layout is ignored. Sets CUDSS_CONFIG_REORDERING_ALG to the default
+/// number is set there. options.layout is ignored; the automatic kind of factorization is gpu. Sets CUDSS_CONFIG_REORDERING_ALG to the default
 /// and CUDSS_DATA_USER_PERM and CUDSS_DATA_USER_ND_PARTITION_TREE of `data`, which holds them for
 /// every later analysis: call set_order() again for another pattern, and not for other values of
 /// the same pattern. `config` must have the same levels when cuDSS analyzes `a`.
@@ -61,6 +61,9 @@ inline pattern_order set_order(cudssHandle_t handle, cudssConfig_t config, cudss
   const char* error = "";
   detail::check(gsofa_cudss_levels(config, &options.tree_levels, &error), error);
   options.layout = tree_layout::by_level;
+  if (options.purpose.kind == factorization_kind::automatic) {
+    options.purpose.kind = factorization_kind::gpu;
+  }
   gsofa_pattern rows{};
   const std::unique_ptr<gsofa_pattern, void (*)(gsofa_pattern*)> owner(&rows, gsofa_cudss_free);
   detail::check(gsofa_cudss_read(a, stream, &rows, &error), error);

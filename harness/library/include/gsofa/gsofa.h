@@ -70,7 +70,8 @@ typedef enum gsofa_factorization {
   GSOFA_FACTORIZATION_AUTOMATIC = 0,
   GSOFA_FACTORIZATION_LEFT_LOOKING = 1,
   GSOFA_FACTORIZATION_SUPERNODAL = 2,
-  GSOFA_FACTORIZATION_GPU = 3
+  GSOFA_FACTORIZATION_GPU = 3,
+  GSOFA_FACTORIZATION_DISTRIBUTED = 4
 } gsofa_factorization;
 
 /// Parts of an analysis, in their order.

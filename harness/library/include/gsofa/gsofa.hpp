@@ -180,8 +180,9 @@ struct order_choice {
 enum class factorization_kind {
   automatic,     ///< gpu with compute_device::gpu or a pattern in device memory; else left_looking
   left_looking,  ///< by columns, on one core: SuperLU, KLU, UMFPACK
-  supernodal,    ///< with dense blocks, on any number of cores or processes: CHOLMOD, SuperLU_DIST
+  supernodal,    ///< with dense blocks, on any number of cores: CHOLMOD
   gpu,           ///< on a GPU: cuDSS
+  distributed,   ///< with dense blocks and static pivots, on any number of processes: SuperLU_DIST
 };
 
 /// What an order is for: order_method::automatic weighs the time of the order against that of the
@@ -189,7 +190,7 @@ enum class factorization_kind {
 struct order_purpose {
   std::int64_t factorizations = 1;  ///< each with one solve
   factorization_kind kind = factorization_kind::automatic;
-  int cores = 1;  ///< of a supernodal factorization
+  int cores = 1;  ///< of a supernodal factorization, or processes of a distributed one
   bool operator==(const order_purpose&) const = default;
 };
 

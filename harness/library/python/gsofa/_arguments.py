@@ -17,7 +17,7 @@ OrderName: TypeAlias = Literal["automatic", "metis", "amd", "amf", "colamd", "na
                                "gpu_nested_dissection", "tournament"]
 Order: TypeAlias = OrderName | str | ArrayLike  # NAME, NAME:OPTION=VALUE,..., or a permutation
 Device: TypeAlias = Literal["automatic", "cpu", "gpu"]
-Purpose: TypeAlias = Literal["automatic", "left_looking", "supernodal", "gpu"]
+Purpose: TypeAlias = Literal["automatic", "left_looking", "supernodal", "distributed", "gpu"]
 Triangle: TypeAlias = Literal["lower", "upper"] | None
 Layout: TypeAlias = Literal["by_level", "nested"]
 Kind: TypeAlias = Literal["sym", "lo", "col", "row"]

@@ -31,7 +31,7 @@ def analyze(a: Matrix, order: Order = "automatic", *, factorizations: int = 1, p
     order: of rows and columns alike: "automatic" (the least predicted time of the order and of what it is for), "metis", "amd", "amf", "colamd", "natural", "cpu_nested_dissection", "gpu_nested_dissection",
     "tournament", with options as NAME:OPTION=VALUE,OPTION=VALUE, or a permutation: the old index of each new position.
     factorizations: how many of them, each with one solve, the order is for. purpose: how they are done: "left_looking" on one
-    core (SuperLU, KLU, UMFPACK), "supernodal" on `cores` cores or processes (CHOLMOD, SuperLU_DIST), "gpu" (cuDSS), or
+    core (SuperLU, KLU, UMFPACK), "supernodal" on `cores` cores (CHOLMOD), "distributed" on `cores` processes (SuperLU_DIST), "gpu" (cuDSS), or
     "automatic": "gpu" with device="gpu", else "left_looking". They decide the order "automatic", on every machine alike.
     device: "automatic", "cpu" or "gpu". variant: the only algorithm of variants() to try, NAME or
     NAME:OPTION=VALUE,.... threads: 0 for all.
