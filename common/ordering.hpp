@@ -37,8 +37,10 @@ struct order_candidate {
 /// What a factorization costs, counted.
 struct order_cost {
   double operations = 0;
-  offset_t entries = 0;  ///< of L and U without the diagonal
-  index_t height = 0;    ///< of the elimination tree, in vertices; 0: not counted
+  offset_t entries = 0;           ///< of L and U without the diagonal
+  index_t height = 0;             ///< of the elimination tree, in vertices; 0: not counted
+  index_t supernodes = 0;         ///< 0: not counted
+  index_t supernodal_height = 0;  ///< most supernodes on a path of the tree
 };
 
 /// A fill-reducing symmetric order of a square pattern (old index by new position).

@@ -147,7 +147,7 @@ def petsc():
 
 @document("variants/orderings/README.md", "| option | CPU | GPU | effect |", "| option | meaning | default |",
           "| candidate | time on one core for each row | for each entry of L and U | expected to save of the operations |",
-          "| factorization | an operation | an entry of L and U | a level of the tree |")
+          "| factorization | an operation | an entry of L and U | a supernode | a level of the tree |")
 def order_variants():
     found = {}
     for r in records.read_orders([RECORDS / "2026-11-27_cpu2_orders" / "options.jsonl"]):

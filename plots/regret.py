@@ -2,7 +2,7 @@
 
 A row of panels for each program, a column for each number of factorizations (one solve each); a marker is the geometric mean
 over the inputs of a family whose least total is 20 ms or more, a line ends at the worst. Records: lines of experiments/regret.
-Times of one thread are CPU seconds, all others wall seconds.
+Times are wall seconds, since a clock of the CPU may have ticks of 4 ms.
 """
 
 import collections
@@ -29,8 +29,7 @@ def total(line, factorizations):
     made_for = dict(word.split("=", 1) for word in options.split(",") if "=" in word).get("factorizations") if spec == "automatic" else None
     if made_for and int(made_for) != factorizations:
         return None
-    clock = "cpu_s" if line["threads"] == 1 and line["program"] != "cudss" else "s"
-    order, analysis, factor, solve = (line[f"{step}_{clock}"] for step in ("order", "analysis", "factor", "solve"))
+    order, analysis, factor, solve = (line[f"{step}_s"] for step in ("order", "analysis", "factor", "solve"))
     return order + analysis + factor + (factorizations - 1) * line.get("refactor_s", factor) + factorizations * solve
 
 
@@ -47,7 +46,7 @@ def regrets(lines):
     found = collections.defaultdict(lambda: collections.defaultdict(list))
     for (*where, _), mine in sorted(totals.items()):
         least = min(mine.values())
-        for name, seconds in mine.items() if least > 0 else ():  # below the resolution of the clock of the CPU
+        for name, seconds in mine.items() if least > 0 else ():
             found[*where, least >= LEAST_S][name].append(seconds / least)
     return found
 

@@ -22,41 +22,49 @@ namespace {
 constexpr std::array<contender, 6> table{{
     {"amf", "", 500e-9, 6e-9, 0, false},
     {"amf", "score=degree", 400e-9, 4e-9, 0.05, false},
-    {"cpu_nested_dissection", "replicas=1,tries=2,stride=2", 4e-6, 4e-9, 0.05, true,
+    {"cpu_nested_dissection", "replicas=1,tries=2,stride=2", 7e-6, 0, 0.05, true,
      contender::on_host},
-    {"cpu_nested_dissection", options_on_device, 4e-6, 4e-9, 0.05, true, contender::on_gpu},
-    {"cpu_nested_dissection", "room=8,stride=2", 7.5e-6, 20e-9, 0.05, true},
-    {"cpu_nested_dissection", "room=8,stride=2,reduce=16", 7.5e-6, 20e-9, 0.05, true,
+    {"cpu_nested_dissection", options_on_device, 7e-6, 0, 0.05, true, contender::on_gpu},
+    {"cpu_nested_dissection", "room=8,stride=2", 13e-6, 0, 0.05, true},
+    {"cpu_nested_dissection", "room=8,stride=2,reduce=16", 13e-6, 0, 0.05, true,
      contender::anywhere, true},
 }};
 
-// What a factorization takes, in seconds: for an operation, an entry of L and U, and a level of the
-// elimination tree. On k cores the first two take k^power times less.
+// What a factorization takes, in seconds: for an operation, an entry of L and U, a level of the
+// elimination tree, and a supernode. On k cores the first two take k^power times less.
 struct rates {
-  double operation, entry, level;
+  double operation, entry, level, supernode;
   double power;
 };
 constexpr rates rates_of(factorization_kind kind) {
   switch (kind) {
     case factorization_kind::left_looking:
-      return {0.27e-9, 45e-9, 0, 0};
+      return {0.08e-9, 31e-9, 0, 0, 0};
     case factorization_kind::supernodal:
-      return {0.05e-9, 33e-9, 0, 0.7};
+      return {0.04e-9, 25e-9, 0, 0, 0.7};
     case factorization_kind::distributed:
-      return {0.14e-9, 50e-9, 20e-6, 0.5};
+      return {0.08e-9, 57e-9, 0, 19e-6, 0.5};
     case factorization_kind::gpu:
-      return {0.5e-12, 0, 4.5e-6, 0};
+      return {0.5e-12, 0, 4.5e-6, 0, 0};
     case factorization_kind::operations:
-      return {0.2e-9, 0, 0, 0};
+      return {0.2e-9, 0, 0, 0, 0};
   }
   return {};
 }
+
+// SuperLU_DIST makes a supernode of a subtree with at most this many columns, and solves by a
+// recursion along the tree: 8 MB of stack hold 12,000 supernodes on a path.
+constexpr index_t most_columns_of_leaf = 60;
+constexpr index_t most_supernodal_height = 10000;
 
 // A dissection on k cores takes k^0.7 times less.
 constexpr double power_of_dissection = 0.7;
 // A device dissects in this time, and in as much for each row.
 constexpr double start_of_device = 10e-3;
 constexpr double row_of_device = 0.5e-6;
+
+// The supernodes of minimum degree / those of minimum fill.
+constexpr double supernodes_of_degree = 0.7;
 
 // The operations that a dissection saves after minimum fill, in the mean. They grow with the
 // operations of minimum fill for each of its entries of L and U: none below 60, a third at 400,
@@ -172,7 +180,45 @@ double seconds_of_order(const contender& c, double rows, offset_t entries, const
   return (c.row * rows + c.entry * static_cast<double>(entries)) / speed;
 }
 
-bool counts_height(const purpose& use) { return rates_of(use.kind).level > 0; }
+bool counts_tree(const purpose& use) {
+  return rates_of(use.kind).level > 0 || rates_of(use.kind).supernode > 0;
+}
+
+void count_tree(const ordered_tree& t, const purpose& use, order_cost& cost) {
+  const std::size_t n = t.parent.size();
+  std::vector<index_t> size(n, 1), children(n, 0), height(n, 1), path(n, 0);
+  const bool counts_supernodes = rates_of(use.kind).supernode > 0;
+  for (std::size_t v = 0; v < n; ++v) {
+    // A supernode of a leaf counts at its last column, another one at its first.
+    const index_t up = t.parent[v];
+    const bool in_leaf = size[v] <= most_columns_of_leaf;
+    const bool continues = v > 0 && size[v - 1] > most_columns_of_leaf &&
+                           t.parent[v - 1] == static_cast<index_t>(v) && children[v] == 1 &&
+                           t.counts[v] == t.counts[v - 1] - 1;
+    // Children come first, so that size[v] is complete; that of its parent is not.
+    if (counts_supernodes && !in_leaf && !continues) {
+      ++cost.supernodes;
+      ++path[v];
+    }
+    cost.height = std::max(cost.height, height[v]);
+    cost.supernodal_height = std::max(cost.supernodal_height, path[v]);
+    if (up < 0) {
+      cost.supernodes += counts_supernodes && in_leaf ? 1 : 0;
+      continue;
+    }
+    size[at(up)] += size[v];
+    ++children[at(up)];
+    height[at(up)] = std::max(height[at(up)], height[v] + 1);
+    path[at(up)] = std::max(path[at(up)], path[v]);
+  }
+  // The children of the columns above the leaves that are leaves.
+  for (std::size_t v = 0; counts_supernodes && v < n; ++v) {
+    const index_t up = t.parent[v];
+    if (up >= 0 && size[v] <= most_columns_of_leaf && size[at(up)] > most_columns_of_leaf) {
+      ++cost.supernodes;
+    }
+  }
+}
 
 bool uses_direction(const purpose& use) {
   return use.kind == factorization_kind::left_looking || use.kind == factorization_kind::operations;
@@ -180,10 +226,11 @@ bool uses_direction(const purpose& use) {
 
 double seconds_of_use(const order_cost& cost, const purpose& use) {
   const rates r = rates_of(use.kind);
+  if (cost.supernodal_height > most_supernodal_height) return 1e9;
   const double once =
       (r.operation * cost.operations + r.entry * static_cast<double>(cost.entries)) /
           std::pow(use.cores, r.power) +
-      r.level * cost.height;
+      r.level * cost.height + r.supernode * cost.supernodes;
   return once * static_cast<double>(use.factorizations);
 }
 
@@ -195,9 +242,12 @@ double expected_gain(const contender& c, const best_so_far& best, const purpose&
     gain = spread_of_seeds * gain_of_seed[std::min(at(best.orders), gain_of_seed.size()) - 1];
   } else if (!best.same_method) {
     gain = gain_of_dissection(best.cost);
-    // The rows of the tree that form its highest branch are blocks of L and U.
+    // The highest branch of its tree is a stack of dense blocks of L and U.
     cost.height = static_cast<index_t>(
         std::min<double>(cost.height, std::sqrt(static_cast<double>(cost.entries))));
+    cost.supernodal_height = 0;
+  } else if (!c.dissects) {
+    cost.supernodes = static_cast<index_t>(supernodes_of_degree * cost.supernodes);
   }
   cost.operations *= 1 - gain;
   cost.entries = static_cast<offset_t>(std::sqrt(1 - gain) * static_cast<double>(cost.entries));

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "common/ordering.hpp"
+#include "variants/orderings/ordered_tree.hpp"
 
 namespace gsofa::orders {
 
@@ -72,8 +73,10 @@ std::span<const contender> contenders();
 /// Of the contender, for a graph with this many rows; of a dissection, those that reductions leave.
 /// entries: of L and U in the best order so far.
 double seconds_of_order(const contender& c, double rows, offset_t entries, const purpose& use);
-/// Whether the time of use depends on the height of the elimination tree.
-bool counts_height(const purpose& use);
+/// Whether the time of use depends on the elimination tree.
+bool counts_tree(const purpose& use);
+/// Counts the tree as far as the time of use depends on it.
+void count_tree(const ordered_tree& t, const purpose& use, order_cost& cost);
 /// Whether the factorization profits from the zeros of an unsymmetric A: others store blocks.
 bool uses_direction(const purpose& use);
 /// Of all factorizations, each with a solve.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/symmetrize.hpp"
+#include "variants/orderings/choose.hpp"
 #include "variants/orderings/dissection/nested_dissection.hpp"
 #include "variants/orderings/minimum_degree.hpp"
 #include "variants/orderings/ordered_tree.hpp"
@@ -16,9 +17,6 @@
 namespace gsofa::orders {
 
 namespace {
-
-// Below this many operations for each entry of A + A^T, a dissection takes longer than it saves.
-constexpr double least_operations = 10000;
 
 // The graph of some vertices of s, ascending.
 pattern graph_of_some(const pattern_view& s, std::span<const index_t> vertices) {
@@ -84,13 +82,20 @@ ordering order_in_groups(const pattern_view& a, std::span<const index_t> group,
   const index_t first = group[at(found.order[0])];
   const auto count = static_cast<std::size_t>(std::ranges::count(group, first));
   if (settings.tree_levels > 0) return dissect_first(s, found, count, settings);
-  const auto operations = [&](const std::vector<index_t>& order) {
-    return tree_of_order(s, order, settings.weights).operations;
+  const auto cost = [&](const std::vector<index_t>& order) {
+    const ordered_tree t = tree_of_order(s, order, settings.weights);
+    return order_cost{.operations = t.operations, .entries = 2 * t.entries};
   };
-  const double least = operations(found.order);
-  if (least <= least_operations * static_cast<double>(s.nnz())) return found;
+  const order_cost least = cost(found.order);
+  const contender& quick = *std::ranges::find(contenders(), contender::on_host, &contender::where);
+  const purpose once;
+  if (expected_gain(quick, {.cost = least}, once) <=
+      seconds_of_order(quick, s.n_rows, least.entries, once)) {
+    return found;
+  }
   ordering dissected = dissect_first(s, found, count, settings);
-  return operations(dissected.order) < least ? dissected : found;
+  return seconds_of_use(cost(dissected.order), once) < seconds_of_use(least, once) ? dissected
+                                                                                   : found;
 }
 
 }  // namespace gsofa::orders

@@ -174,25 +174,24 @@ class contest {
   order_cost cost_of(const ordering& o) {
     const std::vector<index_t>& order = o.order;
     const bool may_be_bound = use_.kind != factorization_kind::operations && !exact_;
-    if (may_be_bound && o.cost && !counts_height(use_)) return *o.cost;
+    if (may_be_bound && o.cost && !counts_tree(use_)) return *o.cost;
     if (exact_) {
       const order_quality q = quality_of(directed(), order, settings_.threads, settings_.stop);
-      return {q.flops, q.nnz_l + q.nnz_u, q.height};
+      return {.operations = q.flops, .entries = q.nnz_l + q.nnz_u, .height = q.height};
     }
     const ordered_tree t = tree_of_order(graph_, order, weights());
-    std::vector<index_t> below(t.parent.size(), 1);
-    index_t height = 0;
-    for (std::size_t v = 0; v < below.size(); ++v) {
-      height = std::max(height, below[v]);
-      if (t.parent[v] >= 0) below[at(t.parent[v])] = std::max(below[at(t.parent[v])], below[v] + 1);
-    }
-    return {t.operations, 2 * t.entries, height};
+    order_cost cost{.operations = t.operations, .entries = 2 * t.entries};
+    count_tree(t, use_, cost);
+    return cost;
   }
 
   // Counts an order; whether it is the best so far.
   bool keep_if_better(ordering o, std::int64_t seed) {
-    const order_cost cost = cost_of(o);
-    candidates_.push_back({o.title(), seed, cost.operations});
+    order_cost cost;
+    if (!has_no_rival()) {
+      cost = cost_of(o);
+      candidates_.push_back({o.title(), seed, cost.operations});
+    }
     if (seconds_of_use(cost, use_) >= seconds_of_use(least_, use_) && !best_.order.empty()) {
       return false;
     }
@@ -200,6 +199,11 @@ class contest {
     best_ = std::move(o);
     best_seed_ = seed;
     return true;
+  }
+
+  // The first dissection for one factorization on a device.
+  [[nodiscard]] bool has_no_rival() const {
+    return use_.kind == factorization_kind::gpu && use_.factorizations == 1;
   }
 
   // Of the vertices of graph_.
@@ -225,7 +229,7 @@ class contest {
     if (c.where == contender::on_gpu && !on_gpu) return false;
     // The first separators of a tree decide how work is divided, and are searched for longer.
     if (c.where == contender::on_host && (on_gpu || settings_.tree_levels > 1)) return false;
-    if (on_gpu && use_.factorizations == 1 && !best_.order.empty()) return false;
+    if (has_no_rival() && !best_.order.empty()) return false;
     if (best_.order.empty()) return !c.of_cores;
     // By the name of the host: the choice is the same where a device computes the order.
     const bool again = std::ranges::find(methods_, std::string_view(c.method)) != methods_.end();
