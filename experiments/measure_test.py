@@ -13,6 +13,7 @@ import tomllib
 import unittest
 
 import measure
+from specs import read_tables
 
 HERE = pathlib.Path(__file__).resolve().parent
 KINDS = {"gpu_a": "gpu", "gpu_b": "gpu", "cpu_a": "cpu", "peer_a": "peer", "mpi_a": "mpi", "planted_gpu": "gpu"}
@@ -312,7 +313,7 @@ cores = 0
         """Every group of every study can be planned."""
         for file in sorted(HERE.glob("*/spec.toml")):
             (self.root / "experiments" / file.parent.name).mkdir()
-            tables = tomllib.loads(file.read_text())["case"]
+            tables = read_tables(file.read_text())
             for name in ("spec.toml", "commands.toml", "inputs.txt"):
                 if not (file.parent / name).exists():
                     continue

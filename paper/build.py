@@ -17,7 +17,7 @@ and, as paragraphs of their own:
   {{ answers() }}         a row for each of the ten questions; {{ questions() }}: their statements; {{ kinds() }}: by kind of matrix
   {{ claims("ITEM") }}    table of the item's statements in the appendix, "" if there are none
   {{ table("NAME", ROW, ...) }}  the named rows of such a table; all, if none is named
-  {{ machines() }}        the machines of the records; {{ rules() }}; {{ findings() }}; {{ log() }}: LOG.md
+  {{ machines() }}        the machines of the records; {{ rules() }}; {{ log() }}: LOG.md
 
 Exit status 1 if answers.json is not what the records say, 2 if something that report.md names does not exist.
 """
@@ -147,10 +147,6 @@ class Content:
             self.absent[name] = str(e).replace(f"{ROOT}/", "")
         except records.Refused as e:
             raise Fault(f"{name} cannot be drawn: {e}") from e
-
-    def call_findings(self):
-        return self.put(("where", "finding"), [(f["where"], " ".join(f["says"].split())) for f in self.judge.findings],
-                        (0.22, 0.72))
 
     def points(self, name):
         path = ROOT / TABLES[name] if name in TABLES else self.figures / f"{name}.csv"

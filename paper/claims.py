@@ -67,7 +67,6 @@ class Judge:
             statements = [self.statement(s, questions) for s in q.pop("statement")]
             self.questions.append(q | {"word": rules.weakest([s["word"] for s in statements]), "statements": statements})
         self.appendix = [self.statement(c, claims) for c in appendix["claim"]]
-        self.findings = appendix.get("finding", [])
 
     def statement(self, s, place):
         """The statement with its Found by kind, a word and the reason for it."""

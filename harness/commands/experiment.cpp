@@ -78,7 +78,7 @@ std::vector<std::string> replaced(const std::vector<std::string>& words, const w
 }
 
 experiment_case read_case(const toml::table& table, const std::string& file,
-                          const toml::table* defaults, const word_lists& lists,
+                          const std::vector<const toml::table*>& defaults, const word_lists& lists,
                           const kind_folders& folders) {
   toml_table_reader t(table, file, defaults);
   experiment_case c;
@@ -107,6 +107,7 @@ experiment_case read_case(const toml::table& table, const std::string& file,
   t.get("ranks", c.ranks);
   t.get("gpus", c.gpus);
   c.cases.skip_unavailable = true;
+  t.tables("cases");
   t.finish();
   for (auto* words : {&c.matrices, &c.orders, &c.cases.variants, &c.cases.sets, &c.cases.wants})
     *words = replaced(*words, lists);
@@ -143,14 +144,24 @@ experiment_spec read_experiment(const std::filesystem::path& file, const kind_fo
   t.get("name", spec.name);
   t.get("title", text);
   t.get("claim", text);
-  const toml::table* defaults = t.table("defaults");
+  std::vector<const toml::table*> defaults;
+  if (const toml::table* table = t.table("defaults")) defaults.push_back(table);
   const auto lists = read_lists(t.table("lists"), file.string());
   const auto cases = t.tables("case");
   t.finish();
   if (spec.name.empty()) spec.name = file.parent_path().filename().string();
   if (cases.empty()) t.fail("no [[case]]");
-  for (const toml::table* table : cases)
-    spec.cases.push_back(read_case(*table, file.string(), defaults, lists, folders));
+  for (const toml::table* table : cases) {
+    const auto inner = toml_table_reader(*table, file.string()).tables("cases");
+    if (inner.empty())
+      spec.cases.push_back(read_case(*table, file.string(), defaults, lists, folders));
+    auto outer = defaults;
+    outer.insert(outer.begin(), table);
+    for (const toml::table* one : inner) {
+      if (one->contains("cases")) t.fail(*one, "a case of 'cases' with 'cases'");
+      spec.cases.push_back(read_case(*one, file.string(), outer, lists, folders));
+    }
+  }
   return spec;
 }
 

@@ -48,6 +48,8 @@ struct experiment_case {
 /// least_order, orders, match, seed, variants, options (["key=value"]), want, repeat, warmup,
 /// timeout, interleave, threads, chunk_size, chunk_sizes, verify, counting, series, ranks and gpus.
 /// Variants that the machine lacks are skipped. [defaults] has keys for the cases that lack them.
+/// A [[case]] with an array `cases` of tables stands for a case for each table, which has the keys
+/// of the [[case]] that it lacks.
 /// [lists] names arrays of strings: "@NAME" in an array of a case stands for the strings of NAME.
 struct experiment_spec {
   std::string name;

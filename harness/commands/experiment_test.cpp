@@ -161,6 +161,31 @@ verify = "none"
   CHECK(cases[1].verify == verify_mode::none);
 }
 
+TEST_CASE("a [[case]] with cases stands for each of them") {
+  const std::string head = "[defaults]\nthreads = 2\n[[case]]\ngroups = [\"paper\"]\nrepeat = 5\n";
+  const auto cases = spec_file(head +
+                               "cases = [\n"
+                               "  { matrices = [\"a\"], groups = [\"smoke\"] },\n"
+                               "  { matrices = [\"b\"], repeat = 1 },\n"
+                               "]\n[[case]]\ngroups = [\"last\"]\nmatrices = [\"c\"]\ncases = []\n")
+                         .read()
+                         .cases;
+  REQUIRE(cases.size() == 3);
+  const std::string groups[] = {"smoke", "paper", "last"};
+  const std::string matrices[] = {"a", "b", "c"};
+  const int repeats[] = {5, 1, trial_plan().repeat};
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(cases[k].groups == std::vector{groups[k]});
+    CHECK(cases[k].matrices == std::vector{matrices[k]});
+    CHECK(cases[k].cases.trials.repeat == repeats[k]);
+    CHECK(cases[k].cases.threads == 2);
+  }
+  CHECK(cases[1].where.ends_with(":8"));
+  CHECK(contains(spec_file(head + "cases = [{ matrix = [] }]\n").error(),
+                 ":6: unknown key 'matrix'"));
+  CHECK(contains(spec_file(head + "cases = [{ cases = [] }]\n").error(), ":6: a case of 'cases'"));
+}
+
 TEST_CASE("paths are relative to the repository") {
   const auto spec = spec_file(R"(
 [[case]]

@@ -132,8 +132,7 @@ std::vector<const toml::table*> toml_table_reader::tables(const char* key) {
 }
 
 void toml_table_reader::finish() const {
-  for (const toml::table* table : {&table_, defaults_}) {
-    if (table == nullptr) continue;
+  for (const toml::table* table : tables_) {
     for (const auto& [key, node] : *table) {
       const std::string name(key.str());
       if (!known_.contains(name)) fail(node, "unknown key '" + name + "'");
@@ -147,8 +146,10 @@ void toml_table_reader::fail(const toml::node& at, const std::string& why) const
 
 const toml::node* toml_table_reader::find(const char* key) {
   known_.insert(key);
-  const toml::node* node = table_.get(key);
-  return node != nullptr || defaults_ == nullptr ? node : defaults_->get(key);
+  for (const toml::table* table : tables_) {
+    if (const toml::node* node = table->get(key)) return node;
+  }
+  return nullptr;
 }
 
 std::string toml_table_reader::where(const toml::node& at) const {

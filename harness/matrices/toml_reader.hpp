@@ -21,10 +21,12 @@ toml::table read_toml(const std::filesystem::path& file);
 /// Reads the keys of one table. Every fault is an input_error naming file and line.
 class toml_table_reader {
  public:
-  /// defaults: has values for keys that the table lacks.
+  /// defaults: tables with values for keys that the table lacks, the first one first.
   toml_table_reader(const toml::table& table, std::string file,
-                    const toml::table* defaults = nullptr)
-      : table_(table), defaults_(defaults), file_(std::move(file)) {}
+                    const std::vector<const toml::table*>& defaults = {})
+      : table_(table), tables_(defaults), file_(std::move(file)) {
+    tables_.insert(tables_.begin(), &table);
+  }
 
   /// The value of `key`, or `into` unchanged if the table lacks it; a value of another type is a
   /// fault, and so is a number that does not fit.
@@ -74,7 +76,7 @@ class toml_table_reader {
   [[noreturn]] void wrong(const toml::node& node, const char* key, const char* expected) const;
 
   const toml::table& table_;
-  const toml::table* defaults_;
+  std::vector<const toml::table*> tables_;  ///< the table, then its defaults
   std::string file_;
   std::set<std::string> known_;
 };

@@ -30,10 +30,6 @@ if(NOT GSOFA_SANITIZE AND NOT GSOFA_COVERAGE)
 endif()
 gsofa_test(cli/find_gpu COMMAND harness/testing/find_gpu_test.py
   PROPERTIES LABELS cli COST 10 ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  gsofa_test(cli/coverage COMMAND harness/testing/coverage_test.py
-    PROPERTIES LABELS cli ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
-endif()
 gsofa_test(cli/layers COMMAND harness/testing/layers_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/links COMMAND harness/testing/links_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/schema COMMAND harness/record/schema_test.py PROPERTIES LABELS cli COST 15 SKIP_RETURN_CODE 77)

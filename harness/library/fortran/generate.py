@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the constants, types and interfaces of gsofa.f90 from gsofa.h, between the two lines that name this script.
+"""Writes gsofa.f90: module.f90 with the constants, types and interfaces of gsofa.h in place of the line that names this script.
 
-  generate.py [--check]
-
---check writes nothing; exit status 1, with the first line that differs, if gsofa.f90 is not up to date.
+  generate.py OUTPUT
 """
 import re
 import sys
@@ -11,8 +9,7 @@ import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HEADER, MODULE = HERE.parent / "include/gsofa/gsofa.h", HERE / "gsofa.f90"
-BEGIN, END = "  ! generate.py: begin\n", "  ! generate.py: end\n"
+PLACE = "  ! generate.py writes the declarations here.\n"
 KINDS = {"int": "integer(c_int)", "int32_t": "integer(c_int32_t)", "int64_t": "integer(c_int64_t)",
          "size_t": "integer(c_size_t)", "double": "real(c_double)"}
 # Arrays that may be NULL, which an array of Fortran cannot be: their address is passed.
@@ -93,20 +90,6 @@ def generated(header):
     return out + "\n  interface\n" + "".join(interface(header, f) for f in header.functions) + "  end interface\n"
 
 
-def main():
-    before, rest = MODULE.read_text(encoding="utf-8").split(BEGIN)
-    held, after = rest.split(END)
-    wanted = generated(Header(HEADER.read_text(encoding="utf-8")))
-    if sys.argv[1:] != ["--check"]:
-        MODULE.write_text(before + BEGIN + wanted + END + after, encoding="utf-8")
-        return 0
-    lines = held.splitlines() + [""], wanted.splitlines() + [""]
-    for number, (old, new) in enumerate(zip(*lines), before.count("\n") + 2):
-        if old != new:
-            print(f"{MODULE.name}:{number}: '{old}' is '{new}' in {HEADER.name}: run {Path(__file__).name}")
-            return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+before, after = (HERE / "module.f90").read_text(encoding="utf-8").split(PLACE)
+header = Header((HERE.parent / "include/gsofa/gsofa.h").read_text(encoding="utf-8"))
+Path(sys.argv[1]).write_text(before + generated(header) + after, encoding="utf-8")
