@@ -1,0 +1,3 @@
+gsofa_roles(
+  LIBRARY *.cpp
+  UNCOUNTED *.cpp)
