@@ -5,24 +5,7 @@
 
 #include "common/sha256.hpp"
 
-#ifdef GSOFA_HAVE_BTF
-#include <btf.h>
-#endif
-
 namespace gsofa {
-
-namespace {
-
-std::string matching_library() {
-#ifdef GSOFA_HAVE_BTF
-  return "BTF " + std::to_string(BTF_MAIN_VERSION) + "." + std::to_string(BTF_SUB_VERSION) + "." +
-         std::to_string(BTF_SUBSUB_VERSION);
-#else
-  return "";
-#endif
-}
-
-}  // namespace
 
 preparation_key key_of(const prepare_options& options) {
   const std::optional<order_request> method = find_order(options.order);

@@ -11,6 +11,15 @@
 
 namespace gsofa {
 
+std::string matching_library() {
+#ifdef GSOFA_HAVE_BTF
+  return "BTF " + std::to_string(BTF_MAIN_VERSION) + "." + std::to_string(BTF_SUB_VERSION) + "." +
+         std::to_string(BTF_SUBSUB_VERSION);
+#else
+  return "";
+#endif
+}
+
 transversal maximum_transversal([[maybe_unused]] const pattern_view& a) {
 #ifdef GSOFA_HAVE_BTF
   const int n_rows = a.n_rows;

@@ -30,6 +30,8 @@ struct transversal {
   std::vector<index_t> row_of_col;  ///< -1 for an unmatched column
 };
 transversal maximum_transversal(const pattern_view& a);
+/// The library of maximum_transversal() and its version; empty if this build lacks it.
+std::string matching_library();
 
 /// Number of diagonal blocks of the block triangular form of a square A of full structural rank
 /// (strongly connected components after matching), and the order of the largest.

@@ -1,0 +1,4 @@
+gsofa_roles(
+  LIBRARY *.cpp *.cu
+  UNCOUNTED *.cpp
+  NOT_INTERLEAVED *.cu)
