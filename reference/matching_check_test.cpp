@@ -40,7 +40,7 @@ TEST_CASE("duals prove a matching minimal") {
   CHECK(fault_of({0, 2, 1}, &costs, {0, 0, 1}, {0, 0, 0}) ==
         "row 3, column 2: costs less than the sum of its duals");
   CHECK(fault_of({0, 2, 1}, &costs, {0, 0, -1}, {0, 0, 0}) ==
-        "row 3, column 2: is matched and costs more than the sum of its duals");
+        "row 3, column 2: is matched and costs too much more than the sum of its duals");
   // Row 3 has a zero: columns 2 and 3 compete for the two other rows.
   const matching_costs zero{
       .cost = {0, 1, 2, 0, no_candidate}, .column_log = {}, .fraction_bits = 0};

@@ -66,6 +66,8 @@ struct contender {
 
 /// The first dissection for a factorization on a device.
 inline constexpr const char* options_on_device = "tries=2,replicas=2,room=4,stride=3,flows=0";
+/// For as many the device searches longer at once.
+inline constexpr std::int64_t many_factorizations = 100;
 
 /// All of them, in the order in which they are considered.
 std::span<const contender> contenders();

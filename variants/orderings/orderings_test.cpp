@@ -9,9 +9,11 @@
 #include "common/order_quality.hpp"
 #include "common/ordering.hpp"
 #include "common/preprocess.hpp"
+#include "common/symmetrize.hpp"
 #include "common/variant.hpp"
 #include "reference/gaussian_elimination.hpp"
 #include "reference/order_check.hpp"
+#include "variants/orderings/choose.hpp"
 
 using namespace gsofa;
 
@@ -208,6 +210,27 @@ TEST_CASE("automatic takes longer to order what will be factorized more often") 
   const pattern a = generate("grid5:nx=12,ny=10");
   const prepared_pattern p = prepare(a, {.order = default_order}, {});
   CHECK(p.origin().order == compute_order(a, default_order, -1).title());
+}
+
+TEST_CASE("subtrees of at most 60 columns are supernodes, and long paths of them are refused") {
+  const orders::purpose use{.kind = orders::factorization_kind::distributed};
+  const auto counted = [&](const char* spec) {
+    const pattern a = symmetrized(generate(spec), diagonal::drop);
+    const ordered_tree t = tree_of_order(a, identity_order(a.n_rows));
+    order_cost cost{.operations = t.operations, .entries = 2 * t.entries};
+    count_tree(t, use, cost);
+    return cost;
+  };
+  CHECK(counted("diagonal:n=7").supernodes == 7);
+  CHECK(counted("dense:n=40").supernodes == 1);
+  CHECK(counted("dense:n=200").supernodes == 2);  // a subtree of 60 columns, and the others
+  // 60 columns, 139 alone, and the last two, which have equal rows.
+  const order_cost chain = counted("tridiagonal:n=201");
+  CHECK(chain.supernodes == 141);
+  CHECK(chain.supernodal_height == 140);
+  CHECK(chain.height == 201);
+  CHECK(seconds_of_use(chain, use) < 1);
+  CHECK(seconds_of_use(counted("tridiagonal:n=20000"), use) > 1e6);
 }
 
 TEST_CASE("automatic bounds the operations of A + A^T while minimum fill eliminates") {

@@ -77,11 +77,16 @@ class contest {
         settings_(settings),
         use_(use),
         exact_(use.kind == factorization_kind::operations) {
+    dissects_ = !settings.weights.empty() || settings.tree_levels > 1;
+    if (has_no_rival()) {
+      graph_ = a;
+      symmetric_ = false;
+      return;
+    }
     graph_ = graph_of(a, settings.threads, sum_);
     neighbours_ = graph_.nnz();
     symmetric_ = graph_.nnz() + a.n_rows == a.nnz() + count_missing_diagonal(a);
     exact_ = exact_ && !symmetric_;
-    dissects_ = !settings.weights.empty() || settings.tree_levels > 1;
     if (symmetric_ && !dissects_) take_blocks();
     // Minimum fill on one core takes a tenth of a dissection there, and its operations are known.
     const bool asks = use_.kind == factorization_kind::operations ||
@@ -201,9 +206,10 @@ class contest {
     return true;
   }
 
-  // The first dissection for one factorization on a device.
+  // Whether the first dissection is taken as it is.
   [[nodiscard]] bool has_no_rival() const {
-    return use_.kind == factorization_kind::gpu && use_.factorizations == 1;
+    return use_.kind == factorization_kind::gpu &&
+           (use_.factorizations == 1 || use_.factorizations >= many_factorizations);
   }
 
   // Of the vertices of graph_.
@@ -226,7 +232,9 @@ class contest {
     const contender& c = *e.terms;
     const bool on_gpu = use_.kind == factorization_kind::gpu;
     if ((mesh_ || on_gpu || dissects_) && !c.dissects) return false;
-    if (c.where == contender::on_gpu && !on_gpu) return false;
+    if (c.where == contender::on_gpu && (!on_gpu || use_.factorizations >= many_factorizations)) {
+      return false;
+    }
     // The first separators of a tree decide how work is divided, and are searched for longer.
     if (c.where == contender::on_host && (on_gpu || settings_.tree_levels > 1)) return false;
     if (has_no_rival() && !best_.order.empty()) return false;
