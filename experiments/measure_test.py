@@ -74,9 +74,7 @@ class Expand(unittest.TestCase):
 
 class Measure(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
+        self.root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         experiments = self.root / "experiments"
         (experiments / "study").mkdir(parents=True)
         for name in ("measure.py", "job_queue.py", "json_lines.py", "specs.py", "terminal_text.py", "verified_runs.py",

@@ -53,9 +53,7 @@ class Origins(unittest.TestCase):
 
 class Rerun(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.file = self.folder / "records.jsonl"
 
     def record(self, *words, command="run"):

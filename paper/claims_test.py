@@ -14,15 +14,9 @@ from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-SKIPPED = 77
 sys.path[:0] = [str(HERE), str(ROOT / "plots")]
 
-try:
-    import claims
-except ImportError as e:
-    print(f"skipped: {e}")
-    sys.exit(SKIPPED)
-
+import claims
 import measure
 import records
 import records_example as example
@@ -99,9 +93,7 @@ class Words(unittest.TestCase):
 
 class JudgeTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def judge(self, lines, *statements):
         """The statements, judged on these records."""

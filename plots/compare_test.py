@@ -1,4 +1,4 @@
-"""Tests of the comparison of any records. Exit status 77 without matplotlib."""
+"""Tests of the comparison of any records."""
 
 import contextlib
 import csv
@@ -10,17 +10,9 @@ from pathlib import Path
 from unittest import mock
 
 HERE = Path(__file__).resolve().parent
-SKIPPED = 77
-sys.path.insert(0, str(HERE))
-
-try:
-    import compare
-    import style
-except ImportError as e:
-    print(f"skipped: {e}")
-    sys.exit(SKIPPED)
-
+import compare
 import records_example as example
+import style
 
 style.FORMATS = ("png",)
 style.plt.rcParams["savefig.dpi"] = 60  # of figures that nobody sees
@@ -36,10 +28,8 @@ def late(variant, limit, matrix="bcsstk18"):
 
 class CompareTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
         self.addCleanup(style.plt.close, "all")
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def draw(self, *lines, args=()):
         """(exit status, standard error, rows of the CSV, the figure)"""

@@ -1,25 +1,15 @@
-"""Every number in a table of these documents, and those of some sentences, are those of the committed records: numbers_*.py.
-Exit status 77 without matplotlib."""
+"""Every number in a table of these documents, and those of some sentences, are those of the committed records: numbers_*.py."""
 
 import re
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-try:
-    import numbers_library  # noqa: F401
-    import numbers_orders  # noqa: F401
-    import numbers_panels  # noqa: F401
-    import numbers_records
-    import numbers_rivals  # noqa: F401
-    import numbers_scaling  # noqa: F401
-    import numbers_studies  # noqa: F401
-except ImportError as e:
-    print(f"skipped: {e}")
-    sys.exit(77)
-
+import numbers_library  # noqa: F401
+import numbers_orders  # noqa: F401
+import numbers_panels  # noqa: F401
+import numbers_records
+import numbers_rivals  # noqa: F401
+import numbers_scaling  # noqa: F401
+import numbers_studies  # noqa: F401
 import records
 
 A_NUMBER = re.compile(r"\d|\b(?:no|none|one|two|three|four|five|six|seven|eight|nine|ten|first|second|third|fourth|fifth|sixth|seventh)\b")

@@ -24,9 +24,7 @@ def pair(matrix, host, slow, quick=(1.0, 1.0, 1.0), **how):
 
 class RatiosTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = Path(folder.name) / "x.jsonl"
+        self.file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "x.jsonl"
 
     def table(self, *lines, **how):
         return ratios.Table(SimpleNamespace(records=[example.write(self.file, *lines)], population=[], allow_unverified=False, **how))

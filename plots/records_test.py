@@ -18,9 +18,7 @@ SIMULATED = {"simulated": True, "matrix": "gen:elasticity3d:nx=9", "n": 9, "gpus
 
 class RecordsTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = Path(folder.name) / "x.jsonl"
+        self.file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "x.jsonl"
 
     def accepted(self, *lines, **how):
         return records.accept(records.read_runs([example.write(self.file, *lines)]), **how)

@@ -44,9 +44,7 @@ def dense(row_ptr, col_idx):
 
 class Files(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = pathlib.Path(folder.name) / f"x{sequence.SUFFIX}"
+        self.file = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / f"x{sequence.SUFFIX}"
 
     def test_patterns_return_as_they_were_written(self):
         random = numpy.random.default_rng(3)
@@ -134,9 +132,7 @@ class Table(unittest.TestCase):
 @unittest.skipUnless(PROGRAM, "GSOFA_SEQUENCE_TIMES does not name the program")
 class Measurement(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def test_a_record(self):
         out = self.folder / "out.jsonl"

@@ -1,5 +1,5 @@
 """Tests of the site: the data step on made-up records, the program, and the built pages in headless Chromium. Exit status 77
-if something could not be tested: without Jinja2 and matplotlib, or without Chromium, which leaves the browser out."""
+without Chromium, which leaves the browser out."""
 
 import contextlib
 import csv
@@ -22,16 +22,10 @@ HERE = Path(__file__).resolve().parent
 SKIPPED = 77
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-try:
-    import jinja2  # noqa: F401
-    import cases as data
-    import machines
-    import pictures
-except ImportError as e:
-    print(f"skipped: {e}")
-    sys.exit(SKIPPED)
-
+import cases as data
+import machines
 import pages
+import pictures
 import records
 import records_example as example
 import style
@@ -348,9 +342,7 @@ class Built(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.out = Path(folder.name) / "site"
+        cls.out = Path(cls.enterClassContext(tempfile.TemporaryDirectory())) / "site"
         cls.out.mkdir()
         # The test of the report draws all. In this process, which reads the records once.
         command, err = ["site.py", "--out", str(cls.out), "--figures", ",".join(cls.FIGURES)], io.StringIO()
