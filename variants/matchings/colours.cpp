@@ -9,9 +9,9 @@ namespace gsofa::matchings {
 
 namespace {
 
-using colours = std::vector<std::uint64_t>;
+using colour_list = std::vector<std::uint64_t>;
 
-constexpr int most_rounds = 20;
+constexpr int most_colourings = 20;
 constexpr offset_t least_loss =
     64;  // rounds end when fewer than 1/64 of the entries cease to agree
 
@@ -25,8 +25,9 @@ index_t open_partner(std::span<const index_t> line, const std::vector<index_t>& 
 }
 
 // Colours of the open lines of `a`, from those of the lines that cross them.
-void recolour(const pattern_view& a, const std::vector<index_t>& partner, const colours& crossing,
-              const std::vector<index_t>& crossing_partner, const colours& old, colours& out) {
+void recolour(const pattern_view& a, const std::vector<index_t>& partner,
+              const colour_list& crossing, const std::vector<index_t>& crossing_partner,
+              const colour_list& old, colour_list& out) {
   for (index_t i = 0; i < a.n_rows; ++i) {
     if (partner[at(i)] != -1) continue;
     std::uint64_t sum = 0;
@@ -37,8 +38,8 @@ void recolour(const pattern_view& a, const std::vector<index_t>& partner, const 
   }
 }
 
-colours degrees(const pattern_view& a, const std::vector<index_t>& crossing_partner) {
-  colours out(at(a.n_rows));
+colour_list degrees(const pattern_view& a, const std::vector<index_t>& crossing_partner) {
+  colour_list out(at(a.n_rows));
   for (index_t i = 0; i < a.n_rows; ++i) {
     out[at(i)] = mix64(static_cast<std::uint64_t>(
         std::ranges::count_if(a.row(i), [&](index_t j) { return crossing_partner[at(j)] == -1; })));
@@ -77,8 +78,8 @@ void match_forced(const pattern_view& a, const pattern_view& t, pairs& m) {
 }
 
 agreement refine_colours(const pattern_view& a, const pattern_view& t, const pairs& m) {
-  colours rows = degrees(a, m.row_of_col), cols = degrees(t, m.col_of_row);
-  colours new_rows = rows, new_cols = cols;
+  colour_list rows = degrees(a, m.row_of_col), cols = degrees(t, m.col_of_row);
+  colour_list new_rows = rows, new_cols = cols;
   agreement out{.depth = std::vector<std::uint8_t>(at(a.nnz()), 0)};
   offset_t before = a.nnz() + 1;
   for (;; ++out.rounds) {
@@ -94,7 +95,7 @@ agreement refine_colours(const pattern_view& a, const pattern_view& t, const pai
       }
     }
     if (agreeing == 0) return out;
-    if (agreeing > before - before / least_loss || out.rounds + 1 == most_rounds) break;
+    if (agreeing > before - before / least_loss || out.rounds + 1 == most_colourings) break;
     before = agreeing;
     recolour(a, m.col_of_row, cols, m.row_of_col, rows, new_rows);
     recolour(t, m.row_of_col, rows, m.col_of_row, cols, new_cols);
