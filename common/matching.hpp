@@ -59,10 +59,11 @@ struct matching_settings {
 struct row_matching {
   /// What a method computes ---------------------------------------------------------------------
   std::vector<index_t> row_of_col{};  ///< n; -1: the column is not matched
-  /// A method that minimizes costs returns a proof: row_dual[i] + col_dual[j] <= c(i,j), equal on
-  /// matched entries, in the units of the costs. Both are empty for other methods and for
-  /// structurally singular matrices.
+  /// A method that minimizes costs returns a proof: row_dual[i] + col_dual[j] <= c(i,j), and on
+  /// matched entries at most most_slack less, in the units of the costs. Both are empty for other
+  /// methods and for structurally singular matrices.
   std::vector<std::int64_t> row_dual{}, col_dual{};
+  std::int64_t most_slack = 0;  ///< 0: the sum of the costs is minimal
   std::map<std::string, double> phases_s{};  ///< seconds by step, if the method reports them
   std::string note{};                        ///< what was done besides or instead; empty: nothing
   /// What compute_matching() adds ---------------------------------------------------------------

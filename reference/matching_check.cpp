@@ -74,8 +74,8 @@ std::string fault_of_duals(const pattern_view& a, const matching_costs& costs,
       if (costs.cost[p] == no_candidate) continue;
       const std::int64_t slack = costs.cost[p] - m.row_dual[at(i)] - m.col_dual[at(j)];
       if (slack < 0) return place(i, j) + ": costs less than the sum of its duals";
-      if (slack > 0 && m.row_of_col[at(j)] == i) {
-        return place(i, j) + ": is matched and costs more than the sum of its duals";
+      if (slack > m.most_slack && m.row_of_col[at(j)] == i) {
+        return place(i, j) + ": is matched and costs too much more than the sum of its duals";
       }
     }
   }

@@ -143,6 +143,9 @@ GSOFA_DEVICE std::uint64_t atomic_add(std::uint64_t* p, std::uint64_t v) {
   return atomicAdd(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
 }
 GSOFA_DEVICE std::uint32_t atomic_min(std::uint32_t* p, std::uint32_t v) { return atomicMin(p, v); }
+GSOFA_DEVICE std::uint64_t atomic_min(std::uint64_t* p, std::uint64_t v) {
+  return atomicMin(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(v));
+}
 GSOFA_DEVICE std::uint32_t atomic_max(std::uint32_t* p, std::uint32_t v) { return atomicMax(p, v); }
 GSOFA_DEVICE std::uint32_t atomic_or(std::uint32_t* p, std::uint32_t v) { return atomicOr(p, v); }
 GSOFA_DEVICE std::uint64_t atomic_or(std::uint64_t* p, std::uint64_t v) {

@@ -1,3 +1,4 @@
 gsofa_roles(
-  LIBRARY *.cpp
-  UNCOUNTED *.cpp)
+  LIBRARY *.cpp *.cu
+  UNCOUNTED *.cpp
+  NOT_INTERLEAVED *.cu)
