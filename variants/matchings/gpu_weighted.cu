@@ -8,8 +8,8 @@
 //   3. augments along disjoint paths of entries with reduced cost 0 (matching_forest.cuh).
 // Distances are sums of integers: they, the duals and the matching depend neither on the order of
 // threads nor on the number of blocks. The host computes the same minimum; it may return another of
-// the matchings with this minimum, and other duals. A phase matches at least one row.
-// O(nnz) for each round of a phase.
+// the matchings with this minimum, and other duals. Each phase matches a row; it takes O(nnz) for
+// each step of a search. The distances take as many steps as shortest paths have entries, or more.
 
 #include "variants/device/gpu_variant.hpp"
 
@@ -39,28 +39,19 @@ GSOFA_KERNEL void coarsen_kernel(std::int64_t* cost, offset_t nnz, int bits) {
 }
 
 /// u[i]: the least cost of row i; v[j]: the least c(i,j) - u[i], `unreached` before.
-struct duals_op {
-  static constexpr offset_t longest = long_row;
-  assignment m;
-
-  GSOFA_DEVICE offset_t length(index_t row) const { return m.degree(static_cast<offset_t>(row)); }
+struct duals_op : candidates_op {
   template <class Team>
   GSOFA_DEVICE void row(Team& team, index_t row, offset_t length) {
-    const offset_t begin = length < 0 ? 0 : m.row_ptr[row];
     std::int64_t least = no_candidate;
-    for (offset_t e = team.rank(); e < length; e += team.size()) {
-      least = m.cost[begin + e] < least ? m.cost[begin + e] : least;
-    }
+    candidates(team, row, length,
+               [&](offset_t e, index_t) { least = m.cost[e] < least ? m.cost[e] : least; });
     least = team.reduce(least, [](std::int64_t x, std::int64_t y) { return x < y ? x : y; });
-    if (length < 0) return;
-    if (team.rank() == 0) m.u[row] = least == no_candidate ? 0 : least;
-    for (offset_t e = begin + team.rank(); e < begin + length; e += team.size()) {
-      if (m.cost[e] == no_candidate) continue;
-      auto* const dual = reinterpret_cast<std::uint64_t*>(m.v + m.col_idx[e]);
-      simt::atomic_min(dual, static_cast<std::uint64_t>(m.cost[e] - least));
-    }
+    if (length >= 0 && team.rank() == 0) m.u[row] = least == no_candidate ? 0 : least;
+    candidates(team, row, length, [&](offset_t e, index_t col) {
+      simt::atomic_min(reinterpret_cast<std::uint64_t*>(m.v + col),
+                       static_cast<std::uint64_t>(m.cost[e] - least));
+    });
   }
-  GSOFA_DEVICE void finish() const {}
 };
 
 /// Columns without a candidate get the dual 0.
@@ -72,84 +63,52 @@ GSOFA_KERNEL void empty_columns_kernel(assignment m) {
 }
 
 /// Matches row and column i where entry (i, i) has the reduced cost 0.
-struct diagonal_op {
-  static constexpr offset_t longest = long_row;
-  assignment m;
+struct diagonal_op : candidates_op {
   std::uint32_t* matched;
 
-  GSOFA_DEVICE offset_t length(index_t row) const { return m.degree(static_cast<offset_t>(row)); }
   template <class Team>
   GSOFA_DEVICE void row(Team& team, index_t row, offset_t length) {
-    if (length < 0) return;
-    const offset_t begin = m.row_ptr[row];
-    for (offset_t e = begin + team.rank(); e < begin + length; e += team.size()) {
-      if (m.col_idx[e] != row || !m.is_tight(m.u[row], e)) continue;
-      m.match(static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row));
+    candidates(team, row, length, [&](offset_t e, index_t col) {
+      if (col != row || m.reduced(m.u[row], e) != 0) return;
+      m.match(static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(col));
       simt::atomic_add(matched, std::uint32_t{1});
-    }
+    });
   }
-  GSOFA_DEVICE void finish() const {}
 };
 
 // ----------------------------------------------------------------------------------- distances
 
-/// What a look at the distances of all columns finds.
-struct distances_seen {
-  std::uint64_t least_far = unreached;  ///< the least distance that is not below the bound
-  /// The complement of the largest distance of unmatched columns below the bound.
-  std::uint64_t not_most_found = unreached;
-  std::uint32_t found = 0;  ///< unmatched columns below the bound
-};
-struct distance_control {
-  std::uint32_t count[3] = {};  ///< rows of the lists: of this round, of the next, of the previous
-  distances_seen seen[3];       ///< of this look, of the next, of the previous
-  std::uint64_t bound = 0;      ///< the result: the distances below it are final
-  std::uint32_t found = 0;      ///< the result: unmatched columns up to it; 0: none is reached
-};
+GSOFA_DEVICE std::uint64_t distance_of_row(const search_view& s, offset_t row) {
+  const std::uint32_t col = s.m.col_of_row[row];
+  return col == none ? 0 : simt::load_shared_state(s.words + col);
+}
 
-struct distance_view {
-  assignment m;
-  std::uint64_t* distance;  ///< of a column; `unreached` before
-  std::uint32_t* stamp;     ///< of a row: the last round with the row in its list; `none` before
-  std::uint32_t* list[2];   ///< rows whose distance has become smaller, by parity of the round
-  distance_control* control;
-
-  GSOFA_DEVICE std::uint64_t of_row(offset_t row) const {
-    const std::uint32_t col = m.col_of_row[row];
-    return col == none ? 0 : simt::load_shared_state(distance + col);
-  }
-  GSOFA_DEVICE void append(std::uint32_t row, std::uint32_t round) const {
-    if (simt::atomic_exchange(stamp + row, round) == round) return;
-    list[round % 2][simt::atomic_add(control->count + round % 3, std::uint32_t{1})] = row;
-  }
-};
+/// Adds a row to the list of a step, once.
+GSOFA_DEVICE void list_row(const search_view& s, std::uint32_t row, std::uint32_t step) {
+  if (simt::atomic_exchange(s.marks + row, step) != step) s.push(row, step);
+}
 
 /// Shortens the distances of the columns of the rows of a list. If the distance of a row becomes
 /// shorter meanwhile, the row is in the next list too.
-struct shorten_op {
-  static constexpr offset_t longest = long_row;
-  distance_view d;
-  std::uint32_t round;
+struct shorten_op : candidates_op {
+  search_view s;
+  std::uint32_t step;
   std::uint64_t bound;
 
-  GSOFA_DEVICE offset_t length(index_t k) const { return d.m.degree(d.list[round % 2][k]); }
+  GSOFA_DEVICE offset_t length(index_t k) const { return m.degree(s.row_at(k, step)); }
   template <class Team>
   GSOFA_DEVICE void row(Team& team, index_t k, offset_t length) {
     if (length < 0) return;
-    const assignment& m = d.m;
-    const std::uint32_t row = d.list[round % 2][k];
-    const std::uint64_t start = d.of_row(row);
+    const std::uint32_t row = s.row_at(k, step);
+    const std::uint64_t start = distance_of_row(s, row);
     const std::int64_t dual = m.u[row];
-    const offset_t begin = m.row_ptr[row];
-    for (offset_t e = begin + team.rank(); e < begin + length; e += team.size()) {
-      if (m.cost[e] == no_candidate) continue;
-      const index_t col = m.col_idx[e];
+    candidates(team, row, length, [&](offset_t e, index_t col) {
       const std::uint64_t mine = start + static_cast<std::uint64_t>(m.reduced(dual, e));
-      if (mine >= simt::load_shared_state(d.distance + col)) continue;
-      if (simt::atomic_min(d.distance + col, mine) <= mine) continue;
+      if (mine >= simt::load_shared_state(s.words + col)) return;
+      if (simt::atomic_min(s.words + col, mine) <= mine) return;
       const std::uint32_t next = m.row_of_col[col];
-      if (mine < bound && next != none) d.append(next, round + 1);
-    }
+      if (mine < bound && next != none) list_row(s, next, step + 1);
+    });
   }
 };
 
@@ -162,13 +121,13 @@ GSOFA_DEVICE std::uint64_t least_of_warp(std::uint64_t x) {
 }
 
 /// Combines what the threads see of the columns.
-GSOFA_DEVICE void look(const distance_view& d, std::uint64_t bound, distances_seen* all) {
+GSOFA_DEVICE void look(const search_view& s, std::uint64_t bound, distances_seen* all) {
   distances_seen mine;
-  for (const offset_t j : grid_items(d.m.n)) {
-    const std::uint64_t distance = d.distance[j];
+  for (const offset_t j : grid_items(s.m.n)) {
+    const std::uint64_t distance = s.words[j];
     if (distance >= bound) {
       mine.least_far = distance < mine.least_far ? distance : mine.least_far;
-    } else if (d.m.row_of_col[j] == none) {
+    } else if (s.m.row_of_col[j] == none) {
       ++mine.found;
       mine.not_most_found = ~distance < mine.not_most_found ? ~distance : mine.not_most_found;
     }
@@ -183,67 +142,59 @@ GSOFA_DEVICE void look(const distance_view& d, std::uint64_t bound, distances_se
   simt::atomic_min(&all->not_most_found, mine.not_most_found);
 }
 
-/// One phase's distances, by one grid that is resident at once. Rounds shorten the distances below
-/// a bound until none changes; then the bound grows.
-GSOFA_KERNEL void distances_kernel(distance_view d, std::uint32_t unmatched) {
+/// One phase's distances, by one grid that is resident at once. Steps shorten the distances below a
+/// bound until none changes; then the bound grows.
+GSOFA_KERNEL void distances_kernel(search_view s, std::uint32_t unmatched) {
   auto* const shared = simt::shared_memory<row_memory>();
-  distance_control& control = *d.control;
   const bool first = simt::block_index() == 0 && simt::thread_index() == 0;
-  for (const offset_t k : grid_items(d.m.n)) {
-    if (d.m.col_of_row[k] == none) d.append(static_cast<std::uint32_t>(k), 0);
+  for (const offset_t k : grid_items(s.m.n)) {
+    if (s.m.col_of_row[k] == none) list_row(s, static_cast<std::uint32_t>(k), 0);
   }
   simt::sync_grid();
-  std::uint32_t round = 0;
+  std::uint32_t step = 0;
   std::uint64_t bound = 1;
   for (std::uint32_t looks = 0;; ++looks) {
-    for (;; ++round) {
-      const std::uint32_t rows = simt::load_shared_state(control.count + round % 3);
-      if (rows == 0) break;
-      if (first) control.count[(round + 2) % 3] = 0;
-      shorten_op op{d, round, bound};
+    for (std::uint32_t rows = 0; (rows = s.rows(step)) > 0; ++step) {
+      if (first) s.control->rows[(step + 2) % 3] = 0;
+      shorten_op op{{s.m}, s, step, bound};
       share_rows(op, rows, shared);
       simt::sync_grid();
     }
-    distances_seen& seen = control.seen[looks % 3];
-    if (first) control.seen[(looks + 2) % 3] = {};
-    look(d, bound, &seen);
+    distances_seen& seen = s.control->seen[looks % 3];
+    if (first) s.control->seen[(looks + 2) % 3] = {};
+    look(s, bound, &seen);
     simt::sync_grid();
     const std::uint32_t found = simt::load_shared_state(&seen.found);
     const std::uint64_t least_far = simt::load_shared_state(&seen.least_far);
     if (least_far == unreached || std::uint64_t{2} * found >= unmatched) {
-      if (first) control.found = found;
-      if (first) control.bound = ~simt::load_shared_state(&seen.not_most_found);
+      if (!first) return;
+      s.control->found = found;
+      s.control->bound = ~seen.not_most_found;
       return;
     }
     const std::uint64_t before = bound;
     bound = least_far < unreached / growth ? growth * least_far : unreached;
-    for (const offset_t j : grid_items(d.m.n)) {
-      if (d.distance[j] < before || d.distance[j] >= bound) continue;
-      if (d.m.row_of_col[j] != none) d.append(d.m.row_of_col[j], round);
+    for (const offset_t j : grid_items(s.m.n)) {
+      if (s.words[j] < before || s.words[j] >= bound) continue;
+      if (s.m.row_of_col[j] != none) list_row(s, s.m.row_of_col[j], step);
     }
     simt::sync_grid();
   }
 }
 
 /// Adds the distances below the bound to the duals.
-GSOFA_KERNEL void update_duals_kernel(distance_view d, std::uint64_t bound) {
+GSOFA_KERNEL void update_duals_kernel(search_view s, std::uint64_t bound) {
   simt::after_earlier_launches();
-  for (const offset_t k : grid_items(d.m.n)) {
-    const std::uint64_t of_row = d.of_row(k);
-    const std::uint64_t of_col = d.distance[k];
-    if (of_row < bound) d.m.u[k] += static_cast<std::int64_t>(bound - of_row);
-    if (of_col < bound) d.m.v[k] -= static_cast<std::int64_t>(bound - of_col);
+  for (const offset_t k : grid_items(s.m.n)) {
+    const std::uint64_t of_row = distance_of_row(s, k);
+    const std::uint64_t of_col = s.words[k];
+    if (of_row < bound) s.m.u[k] += static_cast<std::int64_t>(bound - of_row);
+    if (of_col < bound) s.m.v[k] -= static_cast<std::int64_t>(bound - of_col);
   }
 }
 
 // ------------------------------------------------------------------------------------ the matcher
 
-/// The blocks of a kernel with row_memory that can be resident, few per multiprocessor: barriers of
-/// the grid take longer with more.
-template <class... P>
-int few_resident_blocks(void (*kernel)(P...), int threads) {
-  return std::min(resident_blocks(kernel, threads, sizeof(row_memory)), 2 * multiprocessors());
-}
 #if defined(__CUDACC__)
 constexpr int grid_threads = 512;
 #else
@@ -263,25 +214,22 @@ class matcher {
         cost_(budget, "costs", input.a.nnz()),
         u_(budget, "duals", n_),
         v_(budget, "duals", n_),
-        // Distances, then claims.
-        words_(budget, "distances", n_),
-        distance_control_(budget, "control", 1),
-        forest_control_(budget, "control", 1) {
-    for (auto* array :
-         {&col_of_row_, &row_of_col_, &marks_, &end_, &columns_, &list_[0], &list_[1]}) {
+        words_(budget, "search", n_),
+        list_(budget, "search", 2 * offset_t{n_}),
+        control_(budget, "search", 1) {
+    for (auto* array : {&col_of_row_, &row_of_col_, &marks_, &end_, &columns_}) {
       *array = {budget, "matching", n_};
     }
   }
 
   row_matching run(const std::atomic<bool>* stop) {
     begin();
-    while (matched_ < static_cast<std::uint32_t>(n_) && augment() > 0) {
+    while (free_rows() > 0 && augment() > 0) {
     }
-    while (matched_ < static_cast<std::uint32_t>(n_)) {
+    while (free_rows() > 0) {
       if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
       if (!shorten()) break;
       augment();
-      ++phases_;
     }
     return result();
   }
@@ -290,6 +238,13 @@ class matcher {
   [[nodiscard]] assignment view() const {
     return {n_,        row_ptr_.data(), col_idx_.data(),    cost_.data(),
             u_.data(), v_.data(),       col_of_row_.data(), row_of_col_.data()};
+  }
+  [[nodiscard]] search_view space() const {
+    return {view(),       words_.data(),   marks_.data(),  end_.data(),
+            list_.data(), columns_.data(), control_.data()};
+  }
+  [[nodiscard]] std::uint32_t free_rows() const {
+    return static_cast<std::uint32_t>(n_) - matched_;
   }
 
   /// Copies the input, finds the first duals, and matches the diagonal where it is tight.
@@ -308,54 +263,43 @@ class matcher {
     fill_bytes(col_of_row_.data(), 0xff, n_);
     fill_bytes(row_of_col_.data(), 0xff, n_);
     fill_bytes(end_.data(), 0, 1);
-    launch_rows(duals_op{view()}, n_);
+    launch_rows(duals_op{{view()}}, n_);
     launch_overlapping(empty_columns_kernel, blocks_for(n_), threads_per_block, 0, view());
-    launch_rows(diagonal_op{view(), end_.data()}, n_);
+    launch_rows(diagonal_op{{view()}, end_.data()}, n_);
     copy_to_host(&matched_, end_.data(), 1);
+  }
+
+  /// Runs a search by few blocks: barriers of the grid take longer with more.
+  template <class... P>
+  search_control search(const char* step, void (*kernel)(search_view, P...), P... parameters) {
+    time_.mark(step);
+    fill_bytes(words_.data(), 0xff, n_);
+    fill_bytes(marks_.data(), 0xff, n_);
+    fill_bytes(end_.data(), 0xff, n_);
+    search_control control;
+    copy_to_device(control_.data(), &control, 1);
+    const int blocks =
+        std::min(resident_blocks(kernel, grid_threads, sizeof(row_memory)), 2 * multiprocessors());
+    launch_cooperative(kernel, blocks, grid_threads, sizeof(row_memory), space(), parameters...);
+    copy_to_host(&control, control_.data(), 1);
+    return control;
   }
 
   /// Returns the number of augmenting paths.
   std::uint32_t augment() {
-    time_.mark("augment");
-    const forest_view f{view(),
-                        words_.data(),
-                        marks_.data(),
-                        end_.data(),
-                        {list_[0].data(), list_[1].data()},
-                        columns_.data(),
-                        forest_control_.data()};
-    fill_bytes(f.claim, 0xff, n_);
-    fill_bytes(f.root, 0xff, n_);
-    fill_bytes(f.end, 0xff, n_);
-    forest_control control;
-    copy_to_device(f.control, &control, 1);
-    launch_cooperative(augment_kernel, few_resident_blocks(augment_kernel, grid_threads),
-                       grid_threads, sizeof(row_memory), f);
-    copy_to_host(&control, f.control, 1);
-    matched_ += control.augmented;
-    return control.augmented;
+    const std::uint32_t paths = search("augment", augment_kernel).augmented;
+    matched_ += paths;
+    return paths;
   }
 
   /// Makes shortest paths from unmatched rows tight; false if no unmatched column can be reached.
   bool shorten() {
-    time_.mark("distances");
-    const distance_view d{view(),
-                          words_.data(),
-                          marks_.data(),
-                          {list_[0].data(), list_[1].data()},
-                          distance_control_.data()};
-    fill_bytes(d.distance, 0xff, n_);
-    fill_bytes(d.stamp, 0xff, n_);
-    distance_control control;
-    copy_to_device(d.control, &control, 1);
-    launch_cooperative(distances_kernel, few_resident_blocks(distances_kernel, grid_threads),
-                       grid_threads, sizeof(row_memory), d,
-                       static_cast<std::uint32_t>(n_) - matched_);
-    copy_to_host(&control, d.control, 1);
-    if (control.found == 0) return false;
-    bounds_ += control.bound;
+    const search_control c = search("distances", distances_kernel, free_rows());
+    if (c.found == 0) return false;
+    ++phases_;
+    bounds_ += c.bound;
     if (bounds_ > most_bounds) throw overflow_error("matching: the duals exceed 64 bits");
-    launch_overlapping(update_duals_kernel, blocks_for(n_), threads_per_block, 0, d, control.bound);
+    launch_overlapping(update_duals_kernel, blocks_for(n_), threads_per_block, 0, space(), c.bound);
     return true;
   }
 
@@ -382,15 +326,15 @@ class matcher {
   timeline& time_;
   index_t n_;
   std::uint32_t matched_ = 0;
-  int phases_ = 0;
+  std::uint32_t phases_ = 0;
   std::uint64_t bounds_ = 0;  // the sum of those of all phases
   device_array<offset_t> row_ptr_;
   device_array<index_t> col_idx_;
   device_array<std::int64_t> cost_, u_, v_;
   device_array<std::uint64_t> words_;
-  device_array<distance_control> distance_control_;
-  device_array<forest_control> forest_control_;
-  device_array<std::uint32_t> col_of_row_, row_of_col_, marks_, end_, columns_, list_[2];
+  device_array<std::uint32_t> list_;
+  device_array<search_control> control_;
+  device_array<std::uint32_t> col_of_row_, row_of_col_, marks_, end_, columns_;
 };
 
 }  // namespace
