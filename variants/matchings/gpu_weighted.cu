@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::uint64_t unreached = ~std::uint64_t{0};
 constexpr std::uint64_t growth = 8;  // of the bound of near columns
-// The duals and distances of a phase then fit 64 bits: n costs sum up to less than 2^62.
+// The duals and distances of a phase then fit 64 bits: n costs sum up to less than 2^60.
 constexpr std::uint64_t most_bounds = std::uint64_t{1} << 60;
 
 // --------------------------------------------------------------------------------- first duals
