@@ -38,7 +38,7 @@ std::uint64_t product(std::uint64_t x, std::uint64_t y, int shift) {
 }  // namespace
 
 int matching_fraction_bits(index_t n) {
-  return std::min(40, 50 - static_cast<int>(std::bit_width(static_cast<std::uint32_t>(n))));
+  return std::min(40, 48 - static_cast<int>(std::bit_width(static_cast<std::uint32_t>(n))));
 }
 
 // value = 2^e (m_t + d) with m_t = 1 + t/256 <= the significand, and r = d / m_t < 2^-8:
@@ -106,13 +106,20 @@ matching_costs costs_of(const pattern_view& a, std::span<const double> values) {
   return c;
 }
 
-std::vector<index_t> row_matching::completed() const {
-  std::vector<index_t> rows = row_of_col;
-  auto next = unmatched_rows.begin();
-  for (index_t& row : rows) {
-    if (row < 0) row = *next++;
+// Pairs (j, k): row_of_col[j] has column k, and column j has the row that is matched to k.
+offset_t count_symmetric(const pattern_view& a, const pattern_view& t,
+                         std::span<const index_t> row_of_col, std::span<const index_t> col_of_row) {
+  std::vector<index_t> seen_for(at(a.n_cols), -1);
+  offset_t count = 0;
+  for (index_t j = 0; j < a.n_cols; ++j) {
+    if (row_of_col[at(j)] < 0) continue;
+    for (const index_t k : a.row(row_of_col[at(j)])) seen_for[at(k)] = j;
+    for (const index_t i : t.row(j)) {
+      const index_t k = col_of_row[at(i)];
+      count += static_cast<offset_t>(k >= 0 && k != j && seen_for[at(k)] == j);
+    }
   }
-  return rows;
+  return count;
 }
 
 const std::vector<matching_info>& all_matchings() {
@@ -167,22 +174,6 @@ std::vector<index_t> find_unmatched(index_t n, row_matching& m) {
     if (col_of_row[at(i)] == -1) m.unmatched_rows.push_back(i);
   }
   return col_of_row;
-}
-
-// Pairs (j, k): row_of_col[j] has column k, and column j has the row that is matched to k.
-offset_t count_symmetric(const pattern_view& a, const pattern_view& t,
-                         std::span<const index_t> row_of_col, std::span<const index_t> col_of_row) {
-  std::vector<index_t> seen_for(at(a.n_cols), -1);
-  offset_t count = 0;
-  for (index_t j = 0; j < a.n_cols; ++j) {
-    if (row_of_col[at(j)] < 0) continue;
-    for (const index_t k : a.row(row_of_col[at(j)])) seen_for[at(k)] = j;
-    for (const index_t i : t.row(j)) {
-      const index_t k = col_of_row[at(i)];
-      count += static_cast<offset_t>(k >= 0 && k != j && seen_for[at(k)] == j);
-    }
-  }
-  return count;
 }
 
 double power_of_two(std::int64_t log, int bits) {

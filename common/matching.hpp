@@ -18,7 +18,7 @@ namespace gsofa {
 
 /// Costs of the entries of a matrix whose sum a maximum product minimizes (Duff & Koster 2001):
 /// c(i,j) = max_k log2|a_kj| - log2|a_ij| >= 0, rounded to integers in units of 2^-fraction_bits.
-/// A cost is below 2^(12 + fraction_bits), so that n costs sum up to less than 2^62. Equal
+/// A cost is below 2^(12 + fraction_bits), so that n costs sum up to less than 2^60. Equal
 /// magnitudes have equal costs, on every machine.
 struct matching_costs {
   std::vector<std::int64_t> cost;        ///< nnz, by entry; no_candidate where the value is zero
@@ -27,7 +27,7 @@ struct matching_costs {
 };
 inline constexpr std::int64_t no_candidate = std::numeric_limits<std::int64_t>::max();
 
-/// min(40, 50 - number of bits of n).
+/// min(40, 48 - number of bits of n).
 int matching_fraction_bits(index_t n);
 
 /// log2(value) in units of 2^-bits, rounded, by integer arithmetic; `value` is positive and finite,
@@ -61,7 +61,7 @@ struct row_matching {
   std::vector<index_t> row_of_col{};  ///< n; -1: the column is not matched
   /// A method that minimizes costs returns a proof: row_dual[i] + col_dual[j] <= c(i,j), and on
   /// matched entries at most most_slack less, in the units of the costs. Both are empty for other
-  /// methods.
+  /// methods and for structurally singular matrices.
   std::vector<std::int64_t> row_dual{}, col_dual{};
   std::int64_t most_slack = 0;  ///< 0: the sum of the costs is minimal
   std::map<std::string, double> phases_s{};  ///< seconds by step, if the method reports them
@@ -82,10 +82,12 @@ struct row_matching {
   /// The smallest magnitude of a matched entry over the largest of its column; 1 without values.
   /// Duals make every matched magnitude 1 after scaling.
   double least_matched = 1;
-
-  /// row_of_col with the unmatched rows, ascending, in place of -1.
-  [[nodiscard]] std::vector<index_t> completed() const;
 };
+
+/// Off-diagonal entries of the permuted pattern whose mirror is an entry, too. t: the transpose of
+/// `a`; -1 in either array: not matched. O(nnz).
+offset_t count_symmetric(const pattern_view& a, const pattern_view& t,
+                         std::span<const index_t> row_of_col, std::span<const index_t> col_of_row);
 
 /// What the registry knows about a matching method.
 struct matching_info {

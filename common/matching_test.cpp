@@ -16,7 +16,7 @@ TEST_CASE("logarithms in fixed point") {
   std::uniform_real_distribution<double> uniform(-1074, 1024);
   CHECK(fixed_log2(1, 40) == 0);
   CHECK(fixed_log2(0.125, 20) == -3 * (1 << 20));
-  CHECK(fixed_log2(std::numeric_limits<double>::denorm_min(), 19) == -1074 * (1 << 19));
+  CHECK(fixed_log2(std::numeric_limits<double>::denorm_min(), 17) == -1074 * (1 << 17));
   for (int trial = 0; trial < 100'000; ++trial) {
     const double value = std::exp2(uniform(random));
     if (value == 0 || std::isinf(value)) continue;
@@ -38,7 +38,7 @@ TEST_CASE("costs are below their bound, and equal for equal magnitudes") {
   CHECK(c.cost[3] == 0);
   CHECK(c.cost[1] < std::int64_t{1} << 52);
   CHECK(c.cost[1] > std::int64_t{2097} << 40);
-  CHECK(matching_fraction_bits(max_index) == 19);
+  CHECK(matching_fraction_bits(max_index) == 17);
   CHECK(matching_fraction_bits(0) == 40);
 }
 
@@ -87,9 +87,6 @@ TEST_CASE("facts of a matching") {
   CHECK(singular.structural_rank == 1);
   CHECK(singular.unmatched_cols == std::vector<index_t>{0});
   CHECK(singular.unmatched_rows.size() == 1);
-  std::vector<index_t> all = singular.completed();
-  std::ranges::sort(all);
-  CHECK(all == identity_order(2));
   CHECK(compute_matching({}, {}, "maximum").structural_rank == 0);
   CHECK_THROWS_AS(compute_matching(pattern{1, 2, {0, 0}, {}}, {}, "maximum"), input_error);
 }

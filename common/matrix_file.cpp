@@ -9,7 +9,7 @@
 namespace gsofa {
 
 pattern read_matrix_file(const std::filesystem::path& file, matrix_file_header* header,
-                         const memory_bound& bound) {
+                         const memory_bound& bound, std::vector<double>* magnitudes) {
   matrix_file_header found;
   std::optional<sha256_hasher> hasher;
   matrix_content::observer observer;
@@ -18,7 +18,7 @@ pattern read_matrix_file(const std::filesystem::path& file, matrix_file_header* 
     observer = [&](std::span<const std::byte> bytes) { hasher->update(bytes); };
   }
   matrix_content content(file, observer);
-  pattern a = parse_matrix(content, found, bound);
+  pattern a = parse_matrix(content, found, bound, magnitudes);
   if (header != nullptr) {
     content.drain();
     found.sha256 = hasher->hex();

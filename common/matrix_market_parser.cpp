@@ -3,9 +3,11 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "common/ascii.hpp"
 #include "common/error.hpp"
@@ -60,11 +62,17 @@ constexpr word_meaning symmetries[] = {
 
 class market_parser {
  public:
-  market_parser(matrix_content& content, const memory_bound& bound)
-      : content_(content), lines_(content), entries_(content.name(), bound) {}
+  market_parser(matrix_content& content, const memory_bound& bound, bool keeps_values)
+      : content_(content),
+        lines_(content),
+        entries_(content.name(), bound),
+        keeps_values_(keeps_values) {}
 
   pattern parse(matrix_file_header& header) {
     read_banner();
+    if (keeps_values_ && (array_ || field_ == "pattern")) {
+      fail("values are read from coordinate files of a field with values only");
+    }
     read_size();
     array_ ? count_values() : read_entries();
     header.format = matrix_format::matrix_market;
@@ -72,6 +80,9 @@ class market_parser {
     header.symmetry = symmetry_;
     header.stored_entries = declared_;
     return array_ ? dense() : entries_.assemble();
+  }
+  [[nodiscard]] std::vector<double> magnitudes(const pattern_view& a) const {
+    return entries_.magnitudes(a);
   }
 
  private:
@@ -83,6 +94,7 @@ class market_parser {
   void read_size();
   void read_entries();
   void parse_block(const char* p, const char* end);
+  double parse_value(const char*& p) const;
   void count_values();
   pattern dense();
   index_t parse_index(const char*& p, index_t limit, const char* what) const;
@@ -92,6 +104,7 @@ class market_parser {
   matrix_content& content_;
   matrix_lines lines_;
   stored_entries entries_;
+  const bool keeps_values_;
   std::string field_, symmetry_;
   bool array_ = false, general_ = true, skew_ = false;
   index_t n_rows_ = 0, n_cols_ = 0;
@@ -216,7 +229,30 @@ index_t market_parser::parse_index(const char*& p, index_t limit, const char* wh
   return static_cast<index_t>(value - 1);
 }
 
-// Values are not judged: NaN, 1e+16 for an integer, one number for a complex entry are all right.
+// The number at p, which moves behind it; Fortran's exponents too.
+double market_parser::parse_value(const char*& p) const {
+  const char* const begin = p;
+  while (!ends_token(p)) ++p;
+  std::string copy;
+  std::string_view text(begin + (*begin == '+' ? 1 : 0), p);
+  if (text.find_first_of("dD") != text.npos) {
+    copy = text;
+    std::ranges::replace_if(
+        copy, [](char c) { return c == 'd' || c == 'D'; }, 'e');
+    text = copy;
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) {
+    fail("the value " + quoted(begin) + " is not a number");
+  }
+  if (error != std::errc::result_out_of_range) return value;
+  const bool is_small = text.find("e-") != text.npos || text.find("E-") != text.npos;
+  return is_small ? 0 : std::numeric_limits<double>::infinity();
+}
+
+// Values that nobody reads are not judged: NaN, 1e+16 for an integer, one number for a complex
+// entry are all right.
 void market_parser::parse_block(const char* p, const char* end) {
   const bool has_values = field_ != "pattern";
   offset_t count = entries_.count();
@@ -237,8 +273,14 @@ void market_parser::parse_block(const char* p, const char* end) {
       p = skip_blanks(p);
       if (ends_line(p) || *p == '%') fail("the value is missing");
     }
-    p = next_line(p, end);
     entries_.add(i, j);
+    if (keeps_values_) {
+      const double real = parse_value(p);
+      p = skip_blanks(p);
+      const bool is_complex = field_ == "complex" && !ends_line(p);
+      entries_.add_value({real, is_complex ? parse_value(p) : 0.0});
+    }
+    p = next_line(p, end);
     ++count;
   }
 }
@@ -297,8 +339,11 @@ pattern market_parser::dense() {
 }  // namespace
 
 pattern parse_matrix_market(matrix_content& content, matrix_file_header& header,
-                            const memory_bound& bound) {
-  return market_parser(content, bound).parse(header);
+                            const memory_bound& bound, std::vector<double>* magnitudes) {
+  market_parser parser(content, bound, magnitudes != nullptr);
+  pattern a = parser.parse(header);
+  if (magnitudes != nullptr) *magnitudes = parser.magnitudes(a);
+  return a;
 }
 
 }  // namespace gsofa

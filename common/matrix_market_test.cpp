@@ -55,6 +55,36 @@ TEST_CASE("matrix market: every field") {
   CHECK(h.field == "pattern");
 }
 
+TEST_CASE("matrix market: magnitudes of entries") {
+  const scratch s;
+  const auto magnitudes = [&](const std::string& text) {
+    CHECK(s.read(text).nnz() > 0);
+    std::vector<double> values;
+    read_matrix_file(s.file(), nullptr, {}, &values);
+    return values;
+  };
+  using list = std::vector<double>;
+  CHECK(magnitudes(real + "2 2 4\n2 2 -1.5\n1 1 2D+1\n1 2 1e-400\n2 2 .5\n") == list{20, 0, 1});
+  CHECK(
+      magnitudes("%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 3 -4\n2 2 1 0\n") ==
+      list{5, 1});
+  const std::string banner = "%%MatrixMarket matrix coordinate real ";
+  // From the upper triangle and unsorted: mirror images have the value, too.
+  CHECK(magnitudes(banner + "symmetric\n3 3 3\n2 3 7\n1 1 1\n1 2 -2\n") == list{1, 2, 2, 7, 7});
+  CHECK(magnitudes(banner + "skew-symmetric\n2 2 1\n2 1 +3\n") == list{3, 3});
+  const auto refused = [&](const std::string& text) {
+    try {
+      magnitudes(text);
+    } catch (const input_error& e) {
+      return std::string(e.what()).substr(s.file().string().size());
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused(real + "1 1 1\n1 1 x\n") == ":3: the value 'x' is not a number");
+  CHECK(refused("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n") ==
+        ":1: values are read from coordinate files of a field with values only");
+}
+
 TEST_CASE("matrix market: every symmetry, from either triangle and in any order") {
   const scratch s;
   const std::string banner = "%%MatrixMarket matrix coordinate ";

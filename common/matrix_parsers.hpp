@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/matrix_content.hpp"
 #include "common/pattern.hpp"
@@ -25,13 +26,16 @@ struct matrix_file_header {
 
 /// The pattern in `content`, in any of the formats; fills `header` except its SHA-256. Throws
 /// as read_matrix_file() does.
-pattern parse_matrix(matrix_content& content, matrix_file_header& header, memory_bound bound = {});
+pattern parse_matrix(matrix_content& content, matrix_file_header& header, memory_bound bound = {},
+                     std::vector<double>* magnitudes = nullptr);
 
 /// Matrix Market, coordinate or array. Blank lines and lines that begin with % may occur anywhere
-/// after the banner. The values of an entry must be present; they are not checked otherwise.
+/// after the banner. The values of an entry must be present; they are not checked otherwise, unless
+/// the caller asks for magnitudes: of each entry of the pattern, repeated positions summed.
 /// Source: Boisvert, Pozo & Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
 pattern parse_matrix_market(matrix_content& content, matrix_file_header& header,
-                            const memory_bound& bound);
+                            const memory_bound& bound,
+                            std::vector<double>* magnitudes = nullptr);
 
 /// Harwell-Boeing and Rutherford-Boeing, assembled. Pointers and indices are read by the columns of
 /// the header's Fortran formats; values and right-hand sides are skipped.

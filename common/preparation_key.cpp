@@ -12,14 +12,14 @@ preparation_key key_of(const prepare_options& options) {
   const bool by_file = !method;
   std::error_code failure;
   if (by_file && !std::filesystem::is_regular_file(options.order, failure)) return {};
-  preparation_key key{{"match", options.match == match_mode::none ? "none" : "auto"},
+  preparation_key key{{"match", options.match},
                       {"order", options.order},
                       {"seed", std::to_string(options.seed)},
                       {"code", GSOFA_PREPARATION_VERSION}};
   auto add = [&key](const char* name, const std::string& value) {
     if (!value.empty()) key[name] = value;
   };
-  if (options.match != match_mode::none) add("match_library", matching_library());
+  if (options.match != match_none) add("match_library", matching_library());
   if (method) add("order_library", method->info->library);
   if (by_file) key["permutation"] = sha256_of_file(options.order);
   return key;

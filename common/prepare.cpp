@@ -4,7 +4,8 @@
 
 namespace gsofa {
 
-prepared_pattern prepare(const pattern& raw, const prepare_options& options, provenance origin) {
+prepared_pattern prepare(const pattern& raw, const prepare_options& options, provenance origin,
+                         std::span<const double> values) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string& name = origin.source;
   if (raw.n_rows != raw.n_cols) {
@@ -13,13 +14,14 @@ prepared_pattern prepare(const pattern& raw, const prepare_options& options, pro
   }
   origin.nnz_input = raw.nnz();
 
-  auto [m, o, postordered] = match_and_order(raw, options);
+  auto [m, o, postordered] = match_and_order(raw, options, values);
   if (m.structural_rank < raw.n_rows) {
     throw input_error(name + ": structurally singular: structural rank " +
                       std::to_string(m.structural_rank) + " of " + std::to_string(raw.n_rows) +
                       " (--match none adds the missing diagonal entries instead)");
   }
   origin.match = m.how;
+  origin.match_note = m.note;
   origin.diagonal_added = m.diagonal_added;
   permuted_pattern& p = m.matched;
   origin.order = o.title();

@@ -22,7 +22,10 @@ struct provenance {
   std::string kind{};          ///< "real", "generated", ... (matrix_kind()); prepared files lack it
   offset_t nnz_input = 0;      ///< nonzeros of A as read, before diagonal entries were added
   index_t diagonal_added = 0;  ///< structurally zero diagonal positions that were added
-  std::string match;           ///< "none", "kept" (diagonal was zero-free) or "maximum"
+  std::string match;           ///< "none", "kept" (diagonal was zero-free), or the method
+  /// What a matching that was named did, in words; empty otherwise. Files of prepared patterns lack
+  /// it.
+  std::string match_note{};
   std::string order;           ///< as it was named (find_order()), or "file"
   std::string order_library;   ///< library and version that computed the order
   std::int64_t seed = 0;       ///< seed given to the ordering library

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "common/matching.hpp"
+
 #ifdef GSOFA_HAVE_BTF
 #include <btf.h>
 #endif
@@ -127,14 +129,23 @@ std::vector<index_t> postorder(std::span<const index_t> parent) {
   return order;
 }
 
-matched_pattern match_diagonal(pattern a, match_mode mode) {
+matched_pattern match_diagonal(pattern a, const std::string& match,
+                               std::span<const double> values) {
   const index_t missing = count_missing_diagonal(a);
   matched_pattern m{.structural_rank = a.n_rows};
   std::vector<index_t> rows = identity_order(a.n_rows);
-  if (mode == match_mode::none) {
+  if (match == match_none) {
     m.how = "none";
     m.diagonal_added = missing;
     if (missing != 0) a = with_diagonal(a);
+  } else if (match != match_auto) {
+    row_matching found = compute_matching(a, values, match);
+    m.how = match;
+    m.note = std::move(found.how);
+    m.structural_rank = found.structural_rank;
+    if (found.structural_rank < a.n_rows) return m;
+    rows = std::move(found.row_of_col);
+    a = permute(a, rows, identity_order(a.n_cols));
   } else if (missing == 0) {
     m.how = "kept";
   } else {
@@ -171,10 +182,11 @@ void reorder(permuted_pattern& p, std::span<const index_t> order, bool postorder
   p.col_order = std::move(columns);
 }
 
-ordered_pattern match_and_order(pattern a, const prepare_options& options) {
+ordered_pattern match_and_order(pattern a, const prepare_options& options,
+                                std::span<const double> values) {
   const index_t n = a.n_rows;
   ordered_pattern out;
-  out.matching = match_diagonal(std::move(a), options.match);
+  out.matching = match_diagonal(std::move(a), options.match, values);
   if (out.matching.structural_rank < n) return out;
   permuted_pattern& p = out.matching.matched;
   out.order = compute_order(p.a, options.order, options.seed, options.threads);

@@ -10,14 +10,14 @@
 
 namespace gsofa {
 
-enum class match_mode {
-  automatic,  ///< permute rows if the diagonal has a zero
-  none,       ///< keep the rows; add missing diagonal entries
-};
+/// Which rows to match to columns: auto (permute rows by `maximum` if the diagonal has a zero),
+/// none (keep the rows and add the missing diagonal entries), or a method as for find_matching().
+inline constexpr const char* match_auto = "auto";
+inline constexpr const char* match_none = "none";
 
 /// How to prepare a matrix.
 struct prepare_options {
-  match_mode match = match_mode::automatic;
+  std::string match = match_auto;
   std::string order = "metis";  ///< as for find_order(), or the path of a permutation file
   std::int64_t seed = -1;       ///< for the order; -1: the method's default
   int threads = 1;              ///< host threads for the order; any number gives the same order
@@ -61,13 +61,16 @@ struct permuted_pattern {
 /// Outcome of match_diagonal().
 struct matched_pattern {
   permuted_pattern matched{};  ///< no zero on the diagonal; empty if structural_rank < n
-  std::string how{};           ///< as provenance::match: "none", "kept" or "maximum"
+  std::string how{};           ///< as provenance::match
+  std::string note{};          ///< row_matching::how of a method that was named; else empty
   index_t diagonal_added = 0;
   index_t structural_rank = 0;  ///< less than n only if a needed matching was not found
 };
 
-/// Gives a square pattern a zero-free diagonal as `mode` says.
-matched_pattern match_diagonal(pattern a, match_mode mode);
+/// Gives a square pattern a zero-free diagonal as `match` says. values: of the entries, or none; a
+/// method that needs values throws input_error without them.
+matched_pattern match_diagonal(pattern a, const std::string& match,
+                               std::span<const double> values = {});
 
 /// Permutes rows and columns of `p` alike by `order` (old index by new position), then, if
 /// `postordered`, by a postorder of the etree of A + A^T.
@@ -82,12 +85,14 @@ struct ordered_pattern {
 
 /// match_diagonal(), then compute_order() and, unless the order is natural, a postorder. Stops
 /// before the order if the structural rank is less than n.
-ordered_pattern match_and_order(pattern a, const prepare_options& options);
+ordered_pattern match_and_order(pattern a, const prepare_options& options,
+                                std::span<const double> values = {});
 
 /// file -> pattern -> prepared pattern: matching, ordering, and, except for natural order, a
 /// postorder of the etree of A + A^T as in SuperLU_DIST. Throws input_error for an empty or
-/// non-square matrix and, under match_mode::automatic, for a structurally singular one (with its
-/// structural rank).
-prepared_pattern prepare(const pattern& raw, const prepare_options& options, provenance origin);
+/// non-square matrix and, unless `match` is none, for a structurally singular one (with its
+/// structural rank). values: as match_diagonal().
+prepared_pattern prepare(const pattern& raw, const prepare_options& options, provenance origin,
+                         std::span<const double> values = {});
 
 }  // namespace gsofa

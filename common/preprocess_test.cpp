@@ -107,7 +107,7 @@ TEST_CASE("the tree of a sum needs no sum; permuting again needs no new arrays")
 
 TEST_CASE("matching gives a zero-free diagonal") {
   const pattern shifted = from_rows({{1}, {2}, {0, 2}});
-  const auto matched = prepare(shifted, {match_mode::automatic, "natural", -1}, {});
+  const auto matched = prepare(shifted, {match_auto, "natural", -1}, {});
   CHECK(count_missing_diagonal(matched.view()) == 0);
   CHECK(matched.view().nnz() == shifted.nnz());
   CHECK(matched.origin().match == "maximum");
@@ -119,11 +119,10 @@ TEST_CASE("matching gives a zero-free diagonal") {
 TEST_CASE("a structurally singular matrix is refused with its rank") {
   provenance named;
   named.source = "m.mtx";
-  CHECK_THROWS_WITH_AS(
-      prepare(from_rows({{0}, {0}}), {match_mode::automatic, "natural", -1}, named),
-      "m.mtx: structurally singular: structural rank 1 of 2 (--match none adds "
-      "the missing diagonal entries instead)",
-      input_error);
+  CHECK_THROWS_WITH_AS(prepare(from_rows({{0}, {0}}), {match_auto, "natural", -1}, named),
+                       "m.mtx: structurally singular: structural rank 1 of 2 (--match none adds "
+                       "the missing diagonal entries instead)",
+                       input_error);
 }
 
 TEST_CASE("block triangular form") {
@@ -141,10 +140,9 @@ TEST_CASE("block triangular form") {
 #else
 
 TEST_CASE("without SuiteSparse only a zero-free diagonal needs no matching") {
-  CHECK(prepare(from_rows({{0}, {0, 1}}), {match_mode::automatic, "natural", -1}, {})
-            .origin()
-            .match == "kept");
-  CHECK_THROWS_AS(prepare(from_rows({{1}, {0}}), {match_mode::automatic, "natural", -1}, {}),
+  CHECK(prepare(from_rows({{0}, {0, 1}}), {match_auto, "natural", -1}, {}).origin().match ==
+        "kept");
+  CHECK_THROWS_AS(prepare(from_rows({{1}, {0}}), {match_auto, "natural", -1}, {}),
                   unavailable_error);
   CHECK_THROWS_AS(block_triangular_form(from_rows({{0}})), unavailable_error);
 }
@@ -153,7 +151,7 @@ TEST_CASE("without SuiteSparse only a zero-free diagonal needs no matching") {
 
 TEST_CASE("without matching and in natural order the matrix only gets its diagonal") {
   const pattern shifted = from_rows({{1}, {2}, {0, 2}});
-  const auto plain = prepare(shifted, {match_mode::none, "natural", -1}, {});
+  const auto plain = prepare(shifted, {match_none, "natural", -1}, {});
   CHECK(plain.origin().diagonal_added == 2);
   CHECK(plain.origin().nnz_input == 4);
   CHECK(plain.view().nnz() == 6);
@@ -167,8 +165,8 @@ TEST_CASE("unusable matrices are refused in one line, and order 0 is prepared") 
   CHECK_THROWS_WITH_AS(prepare(pattern{2, 3, {0, 0, 0}, {}}, {}, named),
                        "m.mtx: the matrix is 2 x 3, not square", input_error);
   CHECK(prepare(pattern{}, {}, named).view().n_rows == 0);
-  CHECK_THROWS_AS(prepare(from_rows({{0}}), {match_mode::none, "best", -1}, named), input_error);
-  CHECK_THROWS_WITH_AS(prepare(from_rows({{0}}), {match_mode::none, "no/such.perm", -1}, named),
+  CHECK_THROWS_AS(prepare(from_rows({{0}}), {match_none, "best", -1}, named), input_error);
+  CHECK_THROWS_WITH_AS(prepare(from_rows({{0}}), {match_none, "no/such.perm", -1}, named),
                        "no/such.perm: cannot open permutation file: No such file or directory",
                        input_error);
 }
@@ -177,7 +175,7 @@ TEST_CASE("orders are permutations; all but the natural one are postordered") {
   const pattern a = read_matrix_file(bundled / "sherman5.mtx.gz");
   for (const std::string& order : available_orders()) {
     CAPTURE(order);
-    const auto p = prepare(a, {match_mode::automatic, order, -1}, {});
+    const auto p = prepare(a, {match_auto, order, -1}, {});
     validate_permutation(p.row_order(), a.n_rows, "rows");
     validate_permutation(p.col_order(), a.n_rows, "columns");
     CHECK(pattern_digest(permute(a, p.row_order(), p.col_order())) == p.digest());
@@ -194,7 +192,7 @@ TEST_CASE("order 1 and matrices without edges can be ordered") {
   for (const std::string& order : available_orders()) {
     for (index_t n : {1, 3}) {
       const pattern diagonal = generate("diagonal:n=" + std::to_string(n));
-      CHECK(prepare(diagonal, {match_mode::automatic, order, -1}, {}).view().nnz() == n);
+      CHECK(prepare(diagonal, {match_auto, order, -1}, {}).view().nnz() == n);
     }
   }
 }
@@ -203,7 +201,7 @@ TEST_CASE("an order can come from a file") {
   const auto file = std::filesystem::temp_directory_path() / "gsofa_preprocess_test.perm";
   auto with = [&](const std::string& text) {
     std::ofstream(file) << text;
-    return prepare(from_rows({{0, 2}, {1}, {2}}), {match_mode::none, file.string(), -1}, {});
+    return prepare(from_rows({{0, 2}, {1}, {2}}), {match_none, file.string(), -1}, {});
   };
   const auto p = with("# reverse\n2 1\n0\n");
   CHECK(p.origin().order == "file");
@@ -220,7 +218,7 @@ TEST_CASE("a file that holds no order is refused in one line") {
   const pattern a = from_rows({{0, 2}, {1}, {2}});
   auto refusal = [&](const std::string& order) -> std::string {
     try {
-      prepare(a, {match_mode::none, order, -1}, {});
+      prepare(a, {match_none, order, -1}, {});
     } catch (const input_error& e) {
       return e.what();
     }

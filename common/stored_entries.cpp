@@ -79,7 +79,9 @@ pattern stored_entries::assemble() {
   check_memory(result + pointers + 8 * (offset_t{n_cols} + 1) + 8 * count());
   pattern sorted = from_triplets(entries_, duplicates::merge);
   if (!mirrored_) return sorted;
-  std::vector<index_t>& row_of = entries_.rows;
+  // magnitudes() still needs the rows.
+  std::vector<index_t> separate(values_.empty() ? 0 : stored);
+  std::vector<index_t>& row_of = values_.empty() ? entries_.rows : separate;
   for (index_t i = 0; i < n_rows; ++i) {
     std::fill(row_of.begin() + sorted.row_ptr[at(i)], row_of.begin() + sorted.row_ptr[at(i) + 1],
               i);
@@ -87,6 +89,24 @@ pattern stored_entries::assemble() {
   return scatter(
       n_rows, n_cols, at(sorted.nnz()), true, [&](std::size_t k) { return row_of[k]; },
       [&](std::size_t k) { return sorted.col_idx[k]; });
+}
+
+std::vector<double> stored_entries::magnitudes(const pattern_view& a) const {
+  check_memory(40 * a.nnz());
+  std::vector<std::complex<double>> sums(at(a.nnz()));
+  const auto add = [&](index_t i, index_t j, std::complex<double> value) {
+    const auto row = a.row(i);
+    sums[at(a.row_ptr[at(i)] + (std::ranges::lower_bound(row, j) - row.begin()))] += value;
+  };
+  for (std::size_t k = 0; k < values_.size(); ++k) {
+    const index_t i = entries_.rows[k];
+    const index_t j = entries_.cols[k];
+    add(i, j, values_[k]);
+    if (mirrored_ && i != j) add(j, i, values_[k]);
+  }
+  std::vector<double> out(sums.size());
+  std::ranges::transform(sums, out.begin(), [](std::complex<double> v) { return std::abs(v); });
+  return out;
 }
 
 }  // namespace gsofa

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/matrix_parsers.hpp"
 #include "common/pattern.hpp"
@@ -39,12 +41,18 @@ class stored_entries {
     entries_.cols.push_back(j);
   }
 
+  /// The value of the entry added last; for all entries or none.
+  void add_value(std::complex<double> value) { values_.push_back(value); }
+
   [[nodiscard]] index_t n_rows() const { return entries_.n_rows; }
   [[nodiscard]] index_t n_cols() const { return entries_.n_cols; }
   [[nodiscard]] offset_t count() const { return static_cast<offset_t>(entries_.rows.size()); }
 
   /// The pattern, repeated positions merged.
   pattern assemble();
+  /// Of each entry of the pattern `a` that assemble() returned: the magnitude of the sum of its
+  /// values.
+  [[nodiscard]] std::vector<double> magnitudes(const pattern_view& a) const;
   /// For the rows, what is held, and `bytes` besides.
   void check_memory(offset_t bytes) const;
 
@@ -58,6 +66,7 @@ class stored_entries {
   memory_bound bound_;
   offset_t held_ = 0;
   triplets entries_;
+  std::vector<std::complex<double>> values_;
   bool mirrored_ = false;
   // Entries so far are strictly ascending by (column, row) or by (row, column).
   bool by_column_ = true, by_row_ = true;

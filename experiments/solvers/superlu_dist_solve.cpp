@@ -58,7 +58,7 @@ std::vector<int_t> matched_rows(const static_lu::matrix& a) {
   p.n_rows = p.n_cols = a.n();
   p.row_ptr = a.pattern.row_ptr;
   p.col_idx = a.pattern.col_idx;
-  const auto found = gsofa::match_diagonal(p, gsofa::match_mode::automatic);
+  const auto found = gsofa::match_diagonal(p, gsofa::match_auto);
   if (found.structural_rank < a.n()) {
     throw std::runtime_error("structurally singular: rank " +
                              std::to_string(found.structural_rank) + " of " +

@@ -178,6 +178,7 @@ void add_commands(CLI::App& app, command_action& action) {
   add_prepare_command(app, action);
   add_info_command(app, action);
   add_order_command(app, action);
+  add_match_command(app, action);
   add_show_command(app, action);
   add_experiment_command(app, action);
 }

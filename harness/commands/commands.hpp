@@ -23,6 +23,7 @@ void add_check_command(CLI::App& app, command_action& action);
 void add_prepare_command(CLI::App& app, command_action& action);
 void add_info_command(CLI::App& app, command_action& action);
 void add_order_command(CLI::App& app, command_action& action);
+void add_match_command(CLI::App& app, command_action& action);
 void add_experiment_command(CLI::App& app, command_action& action);
 void add_show_command(CLI::App& app, command_action& action);
 /// Adds all subcommands.
@@ -50,7 +51,8 @@ struct matrix_options {
 /// stand_in_note() as a line on stdout, if there is one: below a table that names no matrix.
 void print_stand_in_note(const provenance& origin);
 
-match_mode parse_match(const std::string& text);
+/// `text` as prepare_options::match; throws input_error for an unknown matching.
+std::string parse_match(const std::string& text);
 
 /// The lines of a permutation file.
 std::string lines_of(std::span<const index_t> order);

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "common/matching.hpp"
 #include "harness/matrices/datasets.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/matrices/toml_reader.hpp"
@@ -124,8 +125,8 @@ experiment_case read_case(const toml::table& table, const std::string& file,
     t.fail("[[case]] with a negative chunk size");
   if (c.series && !c.counting) t.fail("[[case]] with series, which needs counting = true");
   try {
-    if (match != "auto" && match != "none") throw input_error("match is neither auto nor none");
-    c.match = match == "none" ? match_mode::none : match_mode::automatic;
+    if (match != match_auto && match != match_none) find_matching(match);
+    c.match = match;
     c.verify = parse_verify_mode(verify);
   } catch (const input_error& e) {
     t.fail(e.what());

@@ -33,7 +33,7 @@ struct experiment_case {
   std::map<std::string, std::string> of_kinds;
   index_t least_order = 0;  ///< smaller matrices of `of_kinds` are left out
   std::vector<std::string> orders{"metis"};
-  match_mode match = match_mode::automatic;
+  std::string match = match_auto;
   std::int64_t seed = -1;
   case_options cases;
   std::vector<index_t> chunk_sizes;  ///< a case for each

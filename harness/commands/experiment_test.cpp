@@ -120,7 +120,7 @@ counting = true
   const auto& c = spec.cases[0];
   CHECK(c.matrices == std::vector<std::string>{"gen:a", "b"});
   CHECK(c.orders == std::vector<std::string>{"metis"});
-  CHECK(c.match == match_mode::none);
+  CHECK(c.match == match_none);
   CHECK(c.verify == verify_mode::oracle);
   CHECK(c.counting);
   CHECK_FALSE(c.series);

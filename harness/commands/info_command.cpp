@@ -66,6 +66,7 @@ json info_json(const matrix_options& options, bool with_fill) {
   pattern_view a;
   prepared_pattern prepared;
   provenance origin;
+  std::vector<double> values;
   json header = json::object();
   const bool ready = is_prepared(options.matrix);
   if (ready) {
@@ -73,7 +74,8 @@ json info_json(const matrix_options& options, bool with_fill) {
     a = prepared.view();
     origin = prepared.origin();
   } else {
-    raw_matrix m = read_matrix(options.matrix);
+    raw_matrix m = read_matrix(options.matrix, needs_values(parse_match(options.match)));
+    values = std::move(m.values);
     owned = std::move(m.a);
     a = owned.view();
     origin = m.origin;
@@ -109,9 +111,9 @@ json info_json(const matrix_options& options, bool with_fill) {
   } catch (const unavailable_error& e) {
     j["left_out"] = e.what();
   }
-  const bool singular = rank < a.n_rows && parse_match(options.match) == match_mode::automatic;
+  const bool singular = rank < a.n_rows && options.match != match_none;
   if (!with_fill || (singular && !ready)) return j;
-  if (!ready) prepared = prepare(owned, options.preparation(), origin);
+  if (!ready) prepared = prepare(owned, options.preparation(), origin, values);
   j["match"] = prepared.origin().match;
   j["order"] = prepared.origin().order;
   j["order_library"] = prepared.origin().order_library;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/matching.hpp"
 #include "common/ordering.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/record/table.hpp"
@@ -188,6 +189,7 @@ void add_list_command(CLI::App& app, command_action& action) {
     bool json = false;
     bool planted = false;
     bool orders = false;
+    bool matchings = false;
     bool verbose = false;
     std::vector<std::string> names;
   };
@@ -205,13 +207,18 @@ void add_list_command(CLI::App& app, command_action& action) {
   c->add_flag("--json", o->json, "Print one JSON array of objects");
   c->add_flag("--planted", o->planted, "Include the deliberately wrong variants of the self-test");
   c->add_flag("--orders", o->orders, "List fill-reducing orders instead of variants");
+  c->add_flag("--matchings", o->matchings, "List row matchings, a line each");
   c->callback([o, &action] {
     action = [o](const session_info&) {
       return root_only([&] {
         const bool named = !o->names.empty();
         const selection chosen =
             named ? select_named(o->names, o->orders) : select_all(o->orders, o->planted);
-        if (o->json) {
+        if (o->matchings) {
+          std::vector<const matching_info*> all;
+          for (const matching_info& m : all_matchings()) all.push_back(&m);
+          print_table(std::cout, all, "matching");
+        } else if (o->json) {
           json list = json::array();
           for_each(chosen, [&](const auto& v) { list.push_back(json_of(v)); });
           std::cout << list.dump(2) << '\n';

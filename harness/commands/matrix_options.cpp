@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "common/matching.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/run/machine.hpp"
@@ -10,10 +11,20 @@
 
 namespace gsofa {
 
-match_mode parse_match(const std::string& text) {
-  if (text == "auto") return match_mode::automatic;
-  if (text == "none") return match_mode::none;
-  throw input_error("unknown matching '" + text + "': one of auto, none");
+std::string parse_match(const std::string& text) {
+  if (text != match_auto && text != match_none) find_matching(text);
+  return text;
+}
+
+std::string matching_words() {
+  std::string words =
+      "auto: permute rows to a zero-free diagonal by `maximum` if it has a zero; none: keep the "
+      "rows and add the missing diagonal entries; or a matching";
+  for (const matching_info& m : all_matchings()) {
+    words += fmt::format("; {}: {}{}", m.name, m.summary,
+                         m.needs_values ? " (Matrix Market files with values)" : "");
+  }
+  return words;
 }
 
 CLI::Validator is_an_output() {
@@ -41,12 +52,8 @@ void matrix_options::add_to(CLI::App& command, bool several) {
                     ->take_all()
               : command.add_option("-m,--matrix,matrix", matrix, one);
   option->required()->type_name("M");
-  command
-      .add_option(
-          "--match", match,
-          "auto: permute rows to a zero-free diagonal; none: keep the rows and add the missing "
-          "diagonal entries")
-      ->type_name("auto|none")
+  command.add_option("--match", match, matching_words())
+      ->type_name("auto|none|NAME")
       ->capture_default_str();
   command
       .add_option("--order", order,

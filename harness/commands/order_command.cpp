@@ -133,6 +133,7 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
   r["kind"] = "order";
   r["matrix"] = matrix_json(matched.matched.a, p);
   r["match"] = matched.how;
+  if (!matched.note.empty()) r["match_note"] = matched.note;
   r["shuffle"] = o.shuffle;
   if (o.tree_levels > 0) r["tree_levels"] = o.tree_levels;
   r["order"] = c.spec;
@@ -222,7 +223,7 @@ matched_pattern pattern_to_order(const raw_matrix& m, const order_options& o) {
     throw input_error(fmt::format("{}: the matrix is {} x {}; only square matrices have orders",
                                   name, m.a.n_rows, m.a.n_cols));
   }
-  matched_pattern found = match_diagonal(m.a, parse_match(o.matrix.match));
+  matched_pattern found = match_diagonal(m.a, parse_match(o.matrix.match), m.values);
   if (found.structural_rank < m.a.n_rows) {
     throw input_error(
         fmt::format("{}: structurally singular: structural rank {} of {} (--match none adds the "
@@ -252,7 +253,7 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
   std::optional<record_file> file;
   if (!o.out.empty()) file.emplace(o.out);
   const int threads = o.threads > 0 ? o.threads : this_machine().hardware_threads;
-  const raw_matrix m = read_matrix(o.matrix.matrix);
+  const raw_matrix m = read_matrix(o.matrix.matrix, needs_values(parse_match(o.matrix.match)));
   const std::string name = marked_name(m.origin);
   const matched_pattern matched = pattern_to_order(m, o);
   for (int round = 0; round < o.repeat; ++round) {

@@ -111,14 +111,13 @@ exit_code show_prepared(const show_options& o) {
 
 exit_code show(const show_options& o) {
   if (is_prepared(o.matrix)) return show_prepared(o);
-  const raw_matrix m = read_matrix(o.matrix);
+  const raw_matrix m = read_matrix(o.matrix, needs_values(o.match));
   if (m.a.n_rows != m.a.n_cols) {
     throw input_error(
         fmt::format("{}: {} x {}, not square", marked_name(m.origin), m.a.n_rows, m.a.n_cols));
   }
   if (m.a.n_rows == 0) throw input_error(m.origin.name + ": order 0, nothing to show");
-  const matched_pattern matched =
-      match_diagonal(m.a, o.match == "none" ? match_mode::none : match_mode::automatic);
+  const matched_pattern matched = match_diagonal(m.a, parse_match(o.match), m.values);
   if (matched.structural_rank < m.a.n_rows) {
     throw input_error(
         fmt::format("{}: structural rank {} of {}; --match none adds the missing "
@@ -144,9 +143,7 @@ void add_show_command(CLI::App& app, command_action& action) {
   c->add_option("--order", o->orders, "Orders, comma-separated, as for `gsofa order`")
       ->delimiter(',')
       ->capture_default_str();
-  c->add_option("--match", o->match, "Matching, as for `gsofa run`")
-      ->check(CLI::IsMember({"auto", "none"}))
-      ->capture_default_str();
+  c->add_option("--match", o->match, "Matching, as for `gsofa run`")->capture_default_str();
   c->callback([o, c, &action] {
     o->preprocessing_given = c->count("--match") + c->count("--order") > 0;
     action = [o](const session_info&) { return root_only([&] { return show(*o); }); };

@@ -46,7 +46,11 @@ std::string why_not(const fs::path& file, const preparation_key& wanted, prepare
 
 fs::path kept_file(const fs::path& folder, const std::string& spec, const prepare_options& how) {
   std::string file = distinct_name(spec) + "." + distinct_name(how.order);
-  if (how.match == match_mode::none) file += ".unmatched";
+  if (how.match == match_none) {
+    file += ".unmatched";
+  } else if (how.match != match_auto) {
+    file += "." + distinct_name(how.match);
+  }
   if (how.seed >= 0) file += fmt::format(".seed{}", how.seed);
   return folder / (file + ".bin");
 }

@@ -15,7 +15,7 @@ using namespace gsofa::testing;
 
 namespace {
 
-const prepare_options natural{.match = match_mode::none, .order = "natural", .seed = -1};
+const prepare_options natural{.match = match_none, .order = "natural", .seed = -1};
 
 // A diagonal matrix.
 std::string market(int n) {
@@ -69,7 +69,7 @@ TEST_CASE("each part of the key counts") {
   same.origin().nnz_input = 12345;
   same.save(file);
   CHECK(load_kept_matrix(directory.path(), spec, natural).origin().nnz_input == 12345);
-  CHECK(key_of(natural) != key_of({.match = match_mode::none, .order = "natural", .seed = 1}));
+  CHECK(key_of(natural) != key_of({.match = match_none, .order = "natural", .seed = 1}));
   for (const std::string& order : available_orders()) {
     const preparation_key key = key_of({.order = order});
     CHECK(key.at("order") == order);
@@ -83,7 +83,7 @@ TEST_CASE("the content of an order file is part of the key") {
   const auto kept = directory.path() / "kept";
   const std::string spec = "gen:diagonal:n=3";
   const prepare_options how{
-      .match = match_mode::none, .order = (directory.path() / "p.perm").string(), .seed = -1};
+      .match = match_none, .order = (directory.path() / "p.perm").string(), .seed = -1};
   put(how.order, "2 1 0\n");
   CHECK(load_kept_matrix(kept, spec, how).col_order()[0] == 2);
   put(how.order, "1 2 0\n");

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 
 #include "common/generators.hpp"
+#include "common/matching.hpp"
 #include "common/process.hpp"
+#include "common/random.hpp"
 #include "common/sha256.hpp"
 #include "common/text.hpp"
 #include "harness/matrices/datasets.hpp"
@@ -170,11 +173,31 @@ std::string shown_name(const std::string& spec) {
   }
 }
 
-raw_matrix read_matrix(const matrix_location& from) {
+bool needs_values(const std::string& match) {
+  return match != match_auto && match != match_none && find_matching(match).info->needs_values;
+}
+
+std::vector<double> generated_magnitudes(const pattern_view& a) {
+  std::vector<double> values;
+  values.reserve(at(a.nnz()));
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (const index_t j : a.row(i)) {
+      const std::uint64_t word =
+          keyed_random(57, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
+      const int exponent = static_cast<int>((word >> 2) % 20);
+      const double fraction = std::ldexp(static_cast<double>(word >> 12), -52);
+      values.push_back(word % 4 == 0 ? 1 : std::ldexp(0.5 + fraction / 2, -exponent));
+    }
+  }
+  return values;
+}
+
+raw_matrix read_matrix(const matrix_location& from, bool with_values) {
   raw_matrix m;
   if (from.generator.empty()) {
     matrix_file_header header;
-    m.a = read_matrix_file(from.file, &header, {.per_row = program_row_bytes});
+    m.a = read_matrix_file(from.file, &header, {.per_row = program_row_bytes},
+                           with_values ? &m.values : nullptr);
     m.header = header;
     m.origin.sha256 = header.sha256;
     if (!from.sha256.empty() && m.origin.sha256 != from.sha256) {
@@ -184,6 +207,7 @@ raw_matrix read_matrix(const matrix_location& from) {
   } else {
     m.a = generate(from.generator.substr(std::string(generator_prefix).size()));
     m.origin.sha256 = sha256_hex(from.generator);
+    if (with_values) m.values = generated_magnitudes(m.a);
   }
   m.origin.name = from.name;
   m.origin.source = from.source;
@@ -192,7 +216,9 @@ raw_matrix read_matrix(const matrix_location& from) {
   return m;
 }
 
-raw_matrix read_matrix(const std::string& spec) { return read_matrix(locate_matrix(spec)); }
+raw_matrix read_matrix(const std::string& spec, bool with_values) {
+  return read_matrix(locate_matrix(spec), with_values);
+}
 
 preparation_key key_of(const matrix_location& from, const std::string& sha256,
                        const prepare_options& how) {
@@ -214,10 +240,10 @@ prepared_pattern load_matrix(const std::string& spec, const prepare_options& opt
 }
 
 prepared_pattern load_matrix(const matrix_location& from, const prepare_options& options) {
-  raw_matrix m = read_matrix(from);
+  raw_matrix m = read_matrix(from, needs_values(options.match));
   try {
     m.origin.made_from = key_of(from, m.origin.sha256, options);
-    return prepare(m.a, options, std::move(m.origin));
+    return prepare(m.a, options, std::move(m.origin), m.values);
   } catch (const input_error& e) {
     const std::string what = e.what();
     const std::string name = shown_name(from);

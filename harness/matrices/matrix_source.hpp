@@ -17,6 +17,8 @@ struct raw_matrix {
   pattern a;
   provenance origin;
   std::optional<matrix_file_header> header;  ///< if it came from a file
+  /// Magnitudes of the entries, in the order of a.col_idx, if the caller asked for them.
+  std::vector<double> values{};
 };
 
 /// Where the matrix that a spec names comes from: a file or a generator.
@@ -53,9 +55,19 @@ bool is_named_as_matrix_file(std::string_view name);
 /// Finds the matrix that `spec` names: the path of a file that read_matrix_file() reads, "-" for
 /// standard input, a name in experiments/datasets.toml (its file, or its marked stand-in if the
 /// file is absent), or gen:SPEC. Throws input_error with the reason if the matrix cannot be read.
-raw_matrix read_matrix(const std::string& spec);
+///
+/// with_values: also the values. Throws input_error for a file that is not of Matrix Market's
+/// coordinate format with values. Generated matrices get the values of generated_magnitudes().
+raw_matrix read_matrix(const std::string& spec, bool with_values = false);
 
-raw_matrix read_matrix(const matrix_location& from);
+raw_matrix read_matrix(const matrix_location& from, bool with_values = false);
+
+/// True if `match`, as prepare_options::match, is a matching that reads values.
+bool needs_values(const std::string& match);
+
+/// Magnitudes for the entries of a generated pattern: a quarter are 1, the others 2^-20 to 1,
+/// uniformly distributed in the logarithm. The same for a pattern on every machine.
+std::vector<double> generated_magnitudes(const pattern_view& a);
 
 /// The key of a matrix of this sha256 (of the file, or of the generator's spec) that is prepared as
 /// `how` says; empty as key_of(how).

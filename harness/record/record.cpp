@@ -73,13 +73,15 @@ json build_json() {
 
 json ordering_json(const prepared_pattern& a) {
   const provenance& p = a.origin();
-  return {{"row", p.match},
-          {"col", p.order},
-          {"library", p.order_library},
-          {"seed", p.seed},
-          {"postordered", p.postordered},
-          {"digest", hex(a.digest())},
-          {"seconds", p.prepare_seconds}};
+  json j = {{"row", p.match},
+            {"col", p.order},
+            {"library", p.order_library},
+            {"seed", p.seed},
+            {"postordered", p.postordered},
+            {"digest", hex(a.digest())},
+            {"seconds", p.prepare_seconds}};
+  if (!p.match_note.empty()) j["row_note"] = p.match_note;
+  return j;
 }
 
 json mpi_json(const case_outcome& outcome) {

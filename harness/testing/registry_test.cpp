@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "common/matching.hpp"
 #include "common/ordering.hpp"
 #include "common/variant.hpp"
 
@@ -37,7 +38,8 @@ std::map<std::string, std::string> table_of_variants() {
 
 }  // namespace
 
-TEST_CASE("variants/README.md has each variant and order and the file that registers it") {
+TEST_CASE(
+    "variants/README.md has each variant, order and matching and the file that registers it") {
   std::map<std::string, std::string> files = table_of_variants();
   auto check_row = [&](const std::string& name, const char* registration) {
     CAPTURE(name);
@@ -49,6 +51,7 @@ TEST_CASE("variants/README.md has each variant and order and the file that regis
   };
   for (const auto& v : all_variants()) check_row(v.name, "GSOFA_REGISTER_VARIANT");
   for (const auto& o : all_orders()) check_row(o.name, "GSOFA_REGISTER");
+  for (const auto& m : all_matchings()) check_row(m.name, "GSOFA_REGISTER_MATCHING");
   for (const auto& [name, file] : files) FAIL_CHECK("not a variant: " << name);
 }
 

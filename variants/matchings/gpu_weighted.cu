@@ -6,6 +6,9 @@
 //      there are unmatched rows do not exceed (near and far columns, Davidson et al. 2014);
 //   2. adds them to the duals, so that the reduced costs along shortest paths become 0;
 //   3. augments along disjoint paths of entries with reduced cost 0 (matching_forest.cuh).
+// Every other phase exchanges rows and columns: few rows are then near most unmatched columns, and
+// few columns near most unmatched rows, so that more paths are disjoint (forward and reverse
+// auctions alternate likewise, Bertsekas & Castanon 1992).
 // Distances are sums of integers: they, the duals and the matching depend neither on the order of
 // threads nor on the number of blocks. The host computes the same minimum; it may return another of
 // the matchings with this minimum, and other duals. Each phase matches a row; it takes O(nnz) for
@@ -17,6 +20,9 @@
 
 #if defined(GSOFA_GPU)
 
+#include <algorithm>
+
+#include "variants/device/scan.hpp"
 #include "variants/device/timeline.hpp"
 #include "variants/matchings/matching_forest.cuh"
 
@@ -26,7 +32,7 @@ namespace {
 
 constexpr std::uint64_t unreached = ~std::uint64_t{0};
 constexpr std::uint64_t growth = 8;  // of the bound of near columns
-// The duals and distances of a phase then fit 64 bits: n costs sum up to less than 2^62.
+// The duals and distances of a phase then fit 64 bits: n costs sum up to less than 2^60.
 constexpr std::uint64_t most_bounds = std::uint64_t{1} << 60;
 
 // --------------------------------------------------------------------------------- first duals
@@ -38,7 +44,8 @@ GSOFA_KERNEL void coarsen_kernel(std::int64_t* cost, offset_t nnz, int bits) {
   }
 }
 
-/// u[i]: the least cost of row i; v[j]: the least c(i,j) - u[i], `unreached` before.
+/// u[i]: the least cost of row i; v[j]: the least c(i,j) - u[i]. Before, all bits of v are set: a
+/// column without a candidate keeps the dual -1, which no entry contradicts.
 struct duals_op : candidates_op {
   template <class Team>
   GSOFA_DEVICE void row(Team& team, index_t row, offset_t length) {
@@ -54,14 +61,6 @@ struct duals_op : candidates_op {
   }
 };
 
-/// Columns without a candidate get the dual 0.
-GSOFA_KERNEL void empty_columns_kernel(assignment m) {
-  simt::after_earlier_launches();
-  for (const offset_t j : grid_items(m.n)) {
-    if (static_cast<std::uint64_t>(m.v[j]) == unreached) m.v[j] = 0;
-  }
-}
-
 /// Matches row and column i where entry (i, i) has the reduced cost 0.
 struct diagonal_op : candidates_op {
   std::uint32_t* matched;
@@ -75,6 +74,30 @@ struct diagonal_op : candidates_op {
     });
   }
 };
+
+// ----------------------------------------------------------------------------------- transpose
+
+/// Counts the candidates of each column, or writes them, in any order.
+struct transpose_op : candidates_op {
+  std::uint32_t* place;  ///< of a column: the number so far, or the place of the next one
+  index_t* row_idx;      ///< null: count
+  std::int64_t* cost;
+
+  template <class Team>
+  GSOFA_DEVICE void row(Team& team, index_t row, offset_t length) {
+    candidates(team, row, length, [&](offset_t e, index_t col) {
+      const std::uint32_t k = simt::atomic_add(place + col, std::uint32_t{1});
+      if (row_idx == nullptr) return;
+      row_idx[k] = row;
+      cost[k] = m.cost[e];
+    });
+  }
+};
+
+GSOFA_KERNEL void widen_kernel(const std::uint32_t* begin, offset_t count, offset_t* col_ptr) {
+  simt::after_earlier_launches();
+  for (const offset_t k : grid_items(count)) col_ptr[k] = begin[k];
+}
 
 // ----------------------------------------------------------------------------------- distances
 
@@ -207,6 +230,7 @@ class matcher {
   matcher(const matching_input& input, int bits, memory_budget& budget, timeline& time)
       : input_(input),
         bits_(bits),
+        budget_(budget),
         time_(time),
         n_(input.a.n_rows),
         row_ptr_(budget, "matrix", n_ + 1),
@@ -226,7 +250,7 @@ class matcher {
     begin();
     while (free_rows() > 0 && augment() > 0) {
     }
-    while (free_rows() > 0) {
+    for (; free_rows() > 0; backward_ = !backward_ && transpose()) {
       if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
       if (!shorten()) break;
       augment();
@@ -235,7 +259,12 @@ class matcher {
   }
 
  private:
+  /// Exchanges the roles of rows and columns in every other phase.
   [[nodiscard]] assignment view() const {
+    if (backward_) {
+      return {n_,        col_ptr_.data(), row_idx_.data(),    transposed_cost_.data(),
+              v_.data(), u_.data(),       row_of_col_.data(), col_of_row_.data()};
+    }
     return {n_,        row_ptr_.data(), col_idx_.data(),    cost_.data(),
             u_.data(), v_.data(),       col_of_row_.data(), row_of_col_.data()};
   }
@@ -264,9 +293,29 @@ class matcher {
     fill_bytes(row_of_col_.data(), 0xff, n_);
     fill_bytes(end_.data(), 0, 1);
     launch_rows(duals_op{{view()}}, n_);
-    launch_overlapping(empty_columns_kernel, blocks_for(n_), threads_per_block, 0, view());
     launch_rows(diagonal_op{{view()}, end_.data()}, n_);
     copy_to_host(&matched_, end_.data(), 1);
+  }
+
+  /// Makes the columns' lists, once; false if their offsets exceed 32 bits.
+  bool transpose() {
+    const offset_t nnz = input_.a.nnz();
+    if (nnz >> 32 != 0) return false;
+    if (col_ptr_.size() > 0) return true;
+    time_.mark("transpose");
+    col_ptr_ = {budget_, "transpose", offset_t{n_} + 1};
+    row_idx_ = {budget_, "transpose", nnz};
+    transposed_cost_ = {budget_, "transpose", nnz};
+    const device_array<std::uint32_t> begin(budget_, "transpose", offset_t{n_} + 1);
+    fill_bytes(list_.data(), 0, n_);
+    launch_rows(transpose_op{{view()}, list_.data(), nullptr, nullptr}, n_);
+    scanner scan;
+    scan.prepare(offset_t{n_} + 1, budget_);
+    scan.exclusive_sum(list_.data(), begin.data(), static_cast<std::uint32_t>(n_));
+    launch_overlapping(widen_kernel, blocks_for(n_), threads_per_block, 0, begin.data(),
+                       offset_t{n_} + 1, col_ptr_.data());
+    launch_rows(transpose_op{{view()}, begin.data(), row_idx_.data(), transposed_cost_.data()}, n_);
+    return true;
   }
 
   /// Runs a search by few blocks: barriers of the grid take longer with more.
@@ -323,14 +372,16 @@ class matcher {
 
   const matching_input& input_;
   int bits_;
+  memory_budget& budget_;
   timeline& time_;
+  bool backward_ = false;
   index_t n_;
   std::uint32_t matched_ = 0;
   std::uint32_t phases_ = 0;
   std::uint64_t bounds_ = 0;  // the sum of those of all phases
-  device_array<offset_t> row_ptr_;
-  device_array<index_t> col_idx_;
-  device_array<std::int64_t> cost_, u_, v_;
+  device_array<offset_t> row_ptr_, col_ptr_;
+  device_array<index_t> col_idx_, row_idx_;
+  device_array<std::int64_t> cost_, transposed_cost_, u_, v_;
   device_array<std::uint64_t> words_;
   device_array<std::uint32_t> list_;
   device_array<search_control> control_;
@@ -354,9 +405,8 @@ row_matching weighted_on_gpu([[maybe_unused]] const matching_input& input,
   gpu::memory_budget budget;
   const std::int64_t megabytes = settings.options.integer("memory_budget_mb");
   budget.set_limit(megabytes > 0 ? megabytes << 20 : gpu::current_limits().free_bytes / 4 * 3);
-  const std::int64_t resolution = settings.options.integer("resolution");
-  const auto all = static_cast<std::int64_t>(input.costs->fraction_bits);
-  const auto bits = resolution < 0 ? 0 : static_cast<int>(std::max(all - resolution, {}));
+  const auto resolution = static_cast<int>(settings.options.integer("resolution"));
+  const int bits = resolution < 0 ? 0 : std::max(input.costs->fraction_bits - resolution, 0);
   gpu::timeline time;
   row_matching m = gpu::matchings::matcher(input, bits, budget, time).run(settings.stop);
   m.phases_s = time.finish();

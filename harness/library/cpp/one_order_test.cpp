@@ -132,7 +132,7 @@ orders of(const analysis& f) {
 std::optional<orders> of_program(const subject& s, const std::string& order) {
   try {
     const prepared_pattern p = prepare(
-        s.a, {.match = s.match ? match_mode::automatic : match_mode::none, .order = order}, {});
+        s.a, {.match = s.match ? match_auto : match_none, .order = order}, {});
     return orders{{p.row_order().begin(), p.row_order().end()},
                   {p.col_order().begin(), p.col_order().end()}};
   } catch (const input_error&) {

@@ -220,7 +220,7 @@ TEST_CASE("the arrays are those of SuperLU_DIST on real matrices") {
     const pattern raw = read_matrix_file(file);
     if (raw.n_rows != raw.n_cols) continue;
     const char* const order = "metis";
-    const prepare_options options{.match = match_mode::automatic, .order = order, .threads = 1};
+    const prepare_options options{.match = match_auto, .order = order, .threads = 1};
     const ordered_pattern found = match_and_order(raw, options);
     if (found.matching.structural_rank < raw.n_rows) continue;
     // By the tree of A + A^T and, where that is small, by that of A^T A.

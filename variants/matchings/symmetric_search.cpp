@@ -1,0 +1,266 @@
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/matching.hpp"
+#include "variants/matchings/colours.hpp"
+#include "variants/matchings/symmetric_search.hpp"
+
+namespace gsofa::matchings {
+
+namespace {
+
+constexpr int most_passes = 5;      // of exchanges
+constexpr int most_rematches = 10;  // of step 6
+constexpr int least_gain = 200;     // step 6 ends when a round adds less than 1/200
+constexpr int gain_weight = 4;
+constexpr int keys = 512;  // of each half: entries that agree in all rounds come first
+
+// The entries with a flag.
+pattern allowed_only(const pattern_view& a, const std::vector<std::uint8_t>& allowed) {
+  pattern out{a.n_rows, a.n_cols, {0}, {}};
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (auto p = at(a.row_ptr[at(i)]); p < at(a.row_ptr[at(i) + 1]); ++p) {
+      if (allowed[p] != 0) out.col_idx.push_back(a.col_idx[p]);
+    }
+    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
+  }
+  return out;
+}
+
+class search {
+ public:
+  search(const pattern_view& a, const pattern_view& t, const std::vector<std::uint8_t>& allowed)
+      : a_(a),
+        t_(t),
+        allowed_(allowed),
+        candidates_(allowed_only(a, allowed)),
+        m_(a.n_rows),
+        limit_(std::clamp<offset_t>(4 * (a.nnz() / std::max<offset_t>(a.n_rows, 1)), 64, 1 << 15)),
+        row_of_(at(a.nnz())),
+        gain_(at(a.nnz()), 0),
+        mark_(at(a.n_cols), -1),
+        changed_(at(a.n_cols), 1) {
+    for (index_t i = 0; i < a.n_rows; ++i) {
+      std::fill(row_of_.begin() + a.row_ptr[at(i)], row_of_.begin() + a.row_ptr[at(i) + 1], i);
+    }
+  }
+
+  pairs matching() {
+    match_forced(candidates_, transpose(candidates_), m_);
+    {
+      const agreement agrees = refine_colours(a_, t_, m_);
+      match_unique(agrees);
+      match_greedily(agrees);
+    }
+    augment(candidates_, m_);
+    offset_t best = improve();
+    for (int round = 0; round < most_rematches && best < most_symmetric(); ++round) {
+      pairs last = m_;
+      match_by_gains();
+      augment(candidates_, m_);
+      const offset_t before = std::exchange(best, improve());
+      if (best <= before) return last;
+      if (best - before < before / least_gain) break;
+    }
+    return m_;
+  }
+
+ private:
+  [[nodiscard]] bool is_open(std::size_t p) const {
+    return allowed_[p] != 0 && m_.col_of_row[at(row_of_[p])] == -1 &&
+           m_.row_of_col[at(a_.col_idx[p])] == -1;
+  }
+  [[nodiscard]] bool is_long(std::span<const index_t> line) const {
+    return std::ssize(line) > limit_;
+  }
+
+  // The deepest agreement of each line, and how many entries have it, up to 3.
+  struct deepest {
+    std::vector<std::uint8_t> depth, count;
+    explicit deepest(index_t n) : depth(at(n), 0), count(at(n), 0) {}
+    void add(index_t v, std::uint8_t d) {
+      if (d > depth[at(v)]) count[at(v)] = 0;
+      if (d >= depth[at(v)])
+        count[at(v)] = static_cast<std::uint8_t>(std::min(3, count[at(v)] + 1));
+      depth[at(v)] = std::max(depth[at(v)], d);
+    }
+    // 2: no other entry of the line agrees as long; 1: one other entry; 0: more.
+    [[nodiscard]] int rarity(index_t v, std::uint8_t d) const {
+      return d > 0 && depth[at(v)] == d ? 3 - count[at(v)] : 0;
+    }
+  };
+
+  void match_unique(const agreement& agrees) {
+    deepest rows(a_.n_rows), cols(a_.n_cols);
+    for (std::size_t p = 0; p < row_of_.size(); ++p) {
+      if (allowed_[p] == 0) continue;
+      rows.add(row_of_[p], agrees.depth[p]);
+      cols.add(a_.col_idx[p], agrees.depth[p]);
+    }
+    key_.assign(row_of_.size(), 0);
+    for (std::size_t p = 0; p < row_of_.size(); ++p) {
+      const std::uint8_t d = agrees.depth[p];
+      const int rarity = std::min(rows.rarity(row_of_[p], d), cols.rarity(a_.col_idx[p], d));
+      key_[p] = static_cast<std::uint8_t>(d + rarity);
+      if (allowed_[p] != 0 && rarity == 2 && d == agrees.rounds)
+        m_.match(row_of_[p], a_.col_idx[p]);
+    }
+  }
+
+  // Buckets of entries by key. An entry is in the bucket of its key, and in some that it has left.
+  void match_greedily(const agreement& agrees) {
+    const auto key = [&](std::size_t p) {
+      const int k = std::min(keys - 1, key_[p] + gain_weight * gain_[p]);
+      return at(k + (agrees.depth[p] == agrees.rounds ? keys : 0));
+    };
+    std::vector<std::vector<offset_t>> buckets(2 * keys);
+    if (std::ranges::find(m_.row_of_col, -1) == m_.row_of_col.end()) return;
+    find_gains();
+    for (std::size_t p = row_of_.size(); p-- > 0;) {
+      if (is_open(p)) buckets[key(p)].push_back(static_cast<offset_t>(p));
+    }
+    for (std::size_t b = buckets.size(); b-- > 0;) {
+      while (!buckets[b].empty()) {
+        const std::size_t p = at(buckets[b].back());
+        buckets[b].pop_back();
+        if (key(p) != b || !is_open(p)) continue;
+        m_.match(row_of_[p], a_.col_idx[p]);
+        std::size_t top = b;
+        give_gains(row_of_[p], a_.col_idx[p], [&](std::size_t e) {
+          if (!is_open(e)) return;
+          ++gain_[e];
+          buckets[key(e)].push_back(static_cast<offset_t>(e));
+          top = std::max(top, key(e));
+        });
+        b = top;
+      }
+    }
+  }
+
+  // give(e) for each entry e = (i, j) with entries (r, j) and (i, c), i != r, j != c.
+  template <class Give>
+  void give_gains(index_t r, index_t c, const Give& give) {
+    if (is_long(a_.row(r)) || is_long(t_.row(c))) return;
+    for (const index_t j : a_.row(r)) mark_[at(j)] = c;
+    mark_[at(c)] = -1;
+    for (const index_t i : t_.row(c)) {
+      if (i == r || is_long(a_.row(i))) continue;
+      for (auto e = at(a_.row_ptr[at(i)]); e < at(a_.row_ptr[at(i) + 1]); ++e) {
+        if (mark_[at(a_.col_idx[e])] == c) give(e);
+      }
+    }
+    for (const index_t j : a_.row(r)) mark_[at(j)] = -1;
+  }
+
+  // Sets gain_ by the matching; the sum of those of matched entries, their symmetric entries.
+  offset_t find_gains() {
+    std::ranges::fill(gain_, std::uint16_t{0});
+    for (index_t c = 0; c < a_.n_cols; ++c) {
+      if (const index_t r = m_.row_of_col[at(c)]; r != -1) {
+        give_gains(r, c, [&](std::size_t e) { ++gain_[e]; });
+      }
+    }
+    offset_t sum = 0;
+    for (std::size_t p = 0; p < row_of_.size(); ++p) {
+      if (m_.row_of_col[at(a_.col_idx[p])] == row_of_[p]) sum += gain_[p];
+    }
+    return sum;
+  }
+
+  // By descending gain, that of a matched entry plus one; ties by number.
+  void match_by_gains() {
+    std::vector<std::vector<offset_t>> buckets(keys);
+    for (std::size_t p = 0; p < row_of_.size(); ++p) {
+      const int kept = m_.row_of_col[at(a_.col_idx[p])] == row_of_[p] ? 1 : 0;
+      buckets[at(std::min(keys - 1, gain_[p] + kept))].push_back(static_cast<offset_t>(p));
+    }
+    m_ = pairs(a_.n_rows);
+    for (std::size_t b = keys; b-- > 0;) {
+      for (const offset_t p : buckets[b]) {
+        if (is_open(at(p))) m_.match(row_of_[at(p)], a_.col_idx[at(p)]);
+      }
+    }
+  }
+
+  // Exchanges, then the gains; the number of symmetric entries. In the first pass all positions
+  // are tried, then those next to an exchange.
+  offset_t improve() {
+    std::ranges::fill(changed_, 1);
+    offset_t sum = find_gains();
+    for (int pass = 0; pass < most_passes && sum < most_symmetric(); ++pass) {
+      tried_ = changed_;
+      std::ranges::fill(changed_, 0);
+      if (exchange() == 0) break;
+      sum = find_gains();
+    }
+    return sum;
+  }
+  [[nodiscard]] offset_t most_symmetric() const { return a_.nnz() - a_.n_rows; }
+
+  // The symmetric entries of row i at position j, not counting those with position k.
+  offset_t gain_at(index_t i, index_t j, index_t k) {
+    for (const index_t c : a_.row(i)) mark_[at(c)] = i;
+    offset_t sum = 0;
+    for (const index_t r : t_.row(j)) {
+      const index_t c = m_.col_of_row[at(r)];
+      sum += static_cast<offset_t>(c != -1 && c != j && c != k && mark_[at(c)] == i);
+    }
+    for (const index_t c : a_.row(i)) mark_[at(c)] = -1;
+    return sum;
+  }
+
+  // Rows i at j and r at k change places where entries (i, k) and (r, j) allow it: before and
+  // afterwards these four entries are symmetric or on the diagonal.
+  offset_t exchange() {
+    offset_t exchanges = 0;
+    for (std::size_t p = 0; p < row_of_.size(); ++p) {
+      const index_t i = row_of_[p];
+      const index_t j = m_.col_of_row[at(i)];
+      const index_t k = a_.col_idx[p];
+      const index_t r = m_.row_of_col[at(k)];
+      if (j == -1 || r == -1 || r == i || tried_[at(j)] == 0) continue;
+      if (is_long(a_.row(i)) || is_long(a_.row(r)) || is_long(t_.row(j)) || is_long(t_.row(k)))
+        continue;
+      if (allowed_[p] == 0 || !std::ranges::binary_search(candidates_.row(r), j)) continue;
+      if (gain_at(r, j, k) + gain_at(i, k, j) > gain_at(i, j, k) + gain_at(r, k, j)) {
+        m_.match(r, j);
+        m_.match(i, k);
+        ++exchanges;
+        for (const index_t row : {i, r}) {
+          for (const index_t c : a_.row(row)) changed_[at(c)] = 1;
+        }
+      }
+    }
+    return exchanges;
+  }
+
+  const pattern_view& a_;
+  const pattern_view& t_;
+  const std::vector<std::uint8_t>& allowed_;
+  const pattern candidates_;
+  pairs m_;
+  const offset_t limit_;
+  std::vector<index_t> row_of_;                // of each entry
+  std::vector<std::uint16_t> gain_;            // of each entry; at most limit_
+  std::vector<std::uint8_t> key_;              // of each entry, without gains
+  std::vector<index_t> mark_;                  // -1 between uses
+  std::vector<std::uint8_t> tried_, changed_;  // positions
+};
+
+}  // namespace
+
+pairs search_symmetric(const pattern_view& a, const pattern_view& t,
+                       const std::vector<std::uint8_t>& allowed) {
+  return search(a, t, allowed).matching();
+}
+
+pairs more_symmetric(const pattern_view& a, const pattern_view& t, pairs first, pairs second) {
+  return count_symmetric(a, t, second.row_of_col, second.col_of_row) >
+                 count_symmetric(a, t, first.row_of_col, first.col_of_row)
+             ? std::move(second)
+             : std::move(first);
+}
+
+}  // namespace gsofa::matchings

@@ -1,0 +1,33 @@
+#pragma once
+
+/// A matching of maximum cardinality that makes as many entries of the permuted matrix symmetric as
+/// its searches find (to find the most is NP-hard); by pattern alone.
+///
+/// 1. Pairs that every perfect matching has. 2. Colours (colours.hpp); an entry whose colours agree
+/// longest, both in its row and in its column, and in all rounds, is matched. 3. Greedily the entry
+/// that makes most entries symmetric, given the matches so far. 4. Augmentation. 5. Exchanges of
+/// two matches. 6. Rounds that match anew by the symmetric entries that the last matching gives
+/// each entry (a linearization of the quadratic objective: Frank & Wolfe 1956), while they gain.
+///
+/// Objective: Portase & Ucar, On matrix symmetrization and sparse direct solvers, Inria RR-8977,
+/// 2016. The gain of an entry (i, j) is the number of matched pairs (r, c) with entries (r, j) and
+/// (i, c): these two become a symmetric pair where row i stands at j. Ties go to the entry found
+/// first. Rows and columns longer than limit_ give and get no gains, so that each step takes
+/// O(limit_ nnz).
+
+#include <cstdint>
+#include <vector>
+
+#include "variants/matchings/augment.hpp"
+
+namespace gsofa::matchings {
+
+/// Searches such a matching of the entries of `a` with a flag in `allowed` (nnz); all entries count
+/// as symmetric or not. t: the transpose of `a`.
+pairs search_symmetric(const pattern_view& a, const pattern_view& t,
+                       const std::vector<std::uint8_t>& allowed);
+
+/// The matching with more symmetric entries; the first of equal ones.
+pairs more_symmetric(const pattern_view& a, const pattern_view& t, pairs first, pairs second);
+
+}  // namespace gsofa::matchings
