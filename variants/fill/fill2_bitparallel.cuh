@@ -31,7 +31,7 @@ enum shared_word : unsigned {
   shared_words = candidate_0 + 3
 };
 
-constexpr std::uint32_t no_candidate = 0xffffffffU;
+constexpr std::uint32_t no_choice = 0xffffffffU;
 
 /// reach[v] |= mask; returns the bits that were not there before.
 template <class Mask>
@@ -141,7 +141,7 @@ GSOFA_DEVICE void load_rows(const bitparallel_view& b, const block_state<Mask>& 
     s.shared[overflow_word] = 0;
     for (unsigned k = 0; k < 3; ++k) {
       s.shared[tail_0 + k] = 0;
-      s.shared[candidate_0 + k] = no_candidate;
+      s.shared[candidate_0 + k] = no_choice;
     }
   }
   simt::sync_block();
@@ -216,7 +216,7 @@ GSOFA_DEVICE bool needs_sweep(const block_state<Mask>& s, const threshold_view& 
 
 /// Follows the upward edges of the tile, all thresholds at once, until none of them gets a new bit.
 /// Returns the least threshold of the tile, relative to its base, that is not passed and has a
-/// fresh bit for a smaller vertex, or no_candidate; all threads return the same. The barrier that
+/// fresh bit for a smaller vertex, or no_choice; all threads return the same. The barrier that
 /// ends a round orders the bits and the candidates of the round before what is read of them; the
 /// word of the next round was last read before the barrier of the round before this, so that thread
 /// 0 may clear it. A thread that misses a bit that is being set meanwhile sees it after the next
@@ -225,7 +225,7 @@ template <class Mask>
 GSOFA_DEVICE std::uint32_t sweep_thresholds(const bitparallel_view& b, const block_state<Mask>& s,
                                             const source_group<Mask>& group, threshold_view& own,
                                             sequence& at, work_done& work) {
-  std::uint32_t chosen = no_candidate;
+  std::uint32_t chosen = no_choice;
   for (bool moved = true; moved;) {
     bool raised = false;
     if (own.dirty) raised = push_upward(b, s, group, own, work);
@@ -235,7 +235,7 @@ GSOFA_DEVICE std::uint32_t sweep_thresholds(const bitparallel_view& b, const blo
                        simt::thread_index() + simt::lowest_bit(candidates));
     }
     const unsigned next_round = following(at.round);
-    if (simt::thread_index() == 0) s.shared[candidate_0 + next_round] = no_candidate;
+    if (simt::thread_index() == 0) s.shared[candidate_0 + next_round] = no_choice;
     moved = simt::sync_block_or(raised);
     chosen = s.shared[candidate_0 + at.round];
     at.round = next_round;
@@ -358,7 +358,7 @@ GSOFA_DEVICE void pass_tile(const bitparallel_view& b, const block_state<Mask>& 
   threshold_view own = threshold_of_thread(b, group, base);
   for (;;) {
     const std::uint32_t chosen = sweep_thresholds(b, s, group, own, at, work);
-    if (chosen == no_candidate) break;
+    if (chosen == no_choice) break;
     const index_t threshold = base + static_cast<index_t>(chosen);
     search_from(b, s, group, threshold, at, work);
     own.done = threshold;
