@@ -63,7 +63,7 @@ struct row_matching {
   /// matched entries at most most_slack less, in the units of the costs. Both are empty for other
   /// methods and for structurally singular matrices.
   std::vector<std::int64_t> row_dual{}, col_dual{};
-  std::int64_t most_slack = 0;  ///< 0: the sum of the costs is minimal
+  std::int64_t most_slack = 0;               ///< 0: the sum of the costs is minimal
   std::map<std::string, double> phases_s{};  ///< seconds by step, if the method reports them
   std::string note{};                        ///< what was done besides or instead; empty: nothing
   /// What compute_matching() adds ---------------------------------------------------------------
@@ -75,9 +75,9 @@ struct row_matching {
   offset_t symmetric_entries = 0;  ///< off-diagonal entries of the permuted matrix with a mirror
   bool symmetric_pattern = false;  ///< of the matrix as given
   index_t zero_diagonal = 0;       ///< absent diagonal entries of the matrix as given
-  /// |a_ij| row_scale[i] col_scale[j] <= 1, and 1 where matched, but for the rounding of the costs
-  /// and of scales beyond 2^-1022 .. 2^1023, which are set to these bounds. From the duals; empty
-  /// without duals.
+  /// |a_ij| row_scale[i] col_scale[j] <= 1, with equality on matched entries, up to the rounding of
+  /// costs and of scales beyond 2^-1022 .. 2^1023, which are set to these bounds. From the duals;
+  /// empty without duals.
   std::vector<double> row_scale{}, col_scale{};
   /// The smallest magnitude of a matched entry over the largest of its column; 1 without values.
   /// Duals make every matched magnitude 1 after scaling.

@@ -77,7 +77,8 @@ def superlu_dist(args, matrix, words):
         taken = dict(zip(found["phases"], found["seconds"][0]))
         found["step"] = {"order": taken["column_order"], "factor": taken["distribution"] + taken["numeric"],
                          "solve": taken["solve"] + taken["refine"]}
-        found["step"]["analysis"] = max(0, taken["all"] - sum(found["step"].values()))  # a phase is that of its slowest rank
+        # Each phase is the time of its slowest rank, so that the sum of the phases may exceed the total.
+        found["step"]["analysis"] = max(0, taken["all"] - sum(found["step"].values()))
         found["cpu"] = found["cpu_seconds"] / taken["all"]
         runs.setdefault(found["column_order"], []).append(found)
     return [{"order": word, "n": mine[0]["n"], "nnz": mine[0]["nnz"], "residual": mine[0]["residual"],

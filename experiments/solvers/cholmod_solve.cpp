@@ -1,7 +1,7 @@
 // cholmod_solve [options] MATRIX ORDER...: solves A x = b by CHOLMOD in each order and prints a
-// line of JSON for each: seconds of the wall and of all threads, the least of at most three rounds
-// over all orders, after a round that is not counted. The pattern is that of A + A^T, the values
-// are made up and positive definite.
+// line of JSON for each order: wall seconds and CPU seconds of all threads. A round solves once in
+// each order. The first round warms up; the least times of at most three further rounds are
+// printed. The pattern is that of A + A^T; the values are made up and positive definite.
 
 #include <cholmod.h>
 

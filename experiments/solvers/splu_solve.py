@@ -5,8 +5,8 @@
 
 The pattern gets random values and a dominant diagonal. ORDER is the file of a permutation, whose matrix is factored in symmetric mode with
 diagonal pivots, or `mmd` (of A + A') or `colamd`, splu's own. `analysis` is the permutation of the matrix; the time of an own order is
-that of splu with it less that of splu in the same order when given. The least of three rounds over all orders after one that is not
-counted; an order that took two seconds is not repeated.
+that of splu with it less that of splu in the same order when given. A round solves once in each order. The first round warms up; the
+least times of three further rounds are printed. An order that took two seconds is not repeated.
 """
 import json
 import sys

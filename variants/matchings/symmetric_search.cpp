@@ -169,7 +169,7 @@ class search {
     return sum;
   }
 
-  // By descending gain, that of a matched entry plus one; ties by number.
+  // By descending gain; a matched entry counts one more than its gain. Ties by number.
   void match_by_gains() {
     std::vector<std::vector<offset_t>> buckets(keys);
     for (std::size_t p = 0; p < row_of_.size(); ++p) {
