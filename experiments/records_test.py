@@ -24,104 +24,7 @@ INPUTS = HERE / "gpu_single" / "inputs.tsv"
 GSOFA = os.environ.get("GSOFA", "")
 SKIPPED = 77
 
-SCHEMAS = json_lines.SCHEMAS
-KINDS = "original|real|finite elements|power grid|generated|stand-in"
 TRUSTED = json_lines.TRUSTED
-
-NUMBER = (int, float)
-TEXT = {"type": str, "filled": True}  # a string that is not empty
-# The fields of a record with their types; "?" marks one that may be absent.
-FIELDS = {
-    "schema": int,
-    "run_id": TEXT,
-    "time_utc": {"type": str, "match": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"},
-    "argv": list,
-    "git": {"sha": {"type": str, "match": "[0-9a-f]{40}"}, "dirty": bool},
-    "build": {"compiler": TEXT, "nvcc": str, "flags": str, "arch": TEXT},
-    "host": TEXT,
-    "cpu": TEXT,
-    "gpus": list,
-    "machine?": {"id": {"type": str, "match": "[0-9a-f]{16}"}, "microcode": str, "threads_usable": int, "threads_online": int,
-                 "before": dict, "after": dict},
-    "trials?": {"repeat": int, "warmup": int, "timeout_s": NUMBER, "interleaved": bool, "sampling?": TEXT,
-                "first_in_process?": bool},
-    "mpi": {"ranks": int, "map": str, "nodes?": int, "library?": str, "rank_phases_s?": list},
-    "matrix": {"name": TEXT, "n": int, "nnz": int, "nnz_prepared": int,
-               "sha256": {"type": str, "match": "[0-9a-f]{64}"}, "source": TEXT, "stand_in": bool,
-               "kind?": {"type": str, "match": KINDS}},  # absent before schema 2
-    "ordering": {"row": TEXT, "col": TEXT, "library": str, "seed": int,
-                 "digest": {"type": str, "match": "[0-9a-f]{16}"}},
-    "variant": TEXT,
-    "device": TEXT,
-    "options": dict,
-    "threads": int,
-    "chunk_size": int,
-    "wants": list,
-    "counting": bool,
-    "status": TEXT,
-    "reason": str,
-    "samples_s": list, "prepare_s?": list, "collect_s?": list,  # absent before 29 November 2026
-    "phases_s": dict,
-    "result": {"nnz_l?": int, "nnz_u?": int, "fill?": int, "supernodes?": int,
-               "digest?": {"type": str, "match": "[0-9a-f]{16}"}},
-    "mem": {"device_peak": int, "host_peak?": int, "predicted": dict},
-    "counters": dict,
-    "derived?": dict,  # absent before distributed variants
-}
-# Lines of `gsofa order`.
-ORDER = {key: FIELDS[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus", "threads",
-                                      "status", "reason", "samples_s", "matrix")} | {
-    "machine": FIELDS["machine?"], "kind": TEXT, "match": TEXT, "order": TEXT, "library": str, "seed": int,
-    "shuffle?": int,  # absent before the option
-    "tree_levels?": int,  # absent without --tree
-    "result": {"nnz_l": int, "nnz_u": int, "fill": int, "flops": float, "height": int},
-    "tree?": {"nodes": int, "largest_separator": int, "largest_child?": NUMBER, "path?": NUMBER}}
-# Lines of experiments/sequences/run.py.
-SEQUENCE = {key: FIELDS[key] for key in ("schema", "run_id", "time_utc", "argv", "git", "build", "host", "cpu", "gpus", "threads",
-                                         "device")} | {
-    "machine": FIELDS["machine?"], "kind": TEXT, "steps": list,
-    "sequence": {"name": TEXT, "kind": TEXT, "source": TEXT, "sha256": {"type": str, "match": "[0-9a-f]{64}"}}}
-STEP = {"n": int, "nnz": int, "rows_changed": int, "vertices_moved": int, "vertices_reordered?": int, "change": TEXT, "compared": bool,
-        "method": TEXT, "fallback?": str} | dict.fromkeys(
-            ("update_s", "update_cpu_s", "update_order_s", "update_operations", "new_s", "new_cpu_s", "new_order_s", "new_operations",
-             "metis_s?", "metis_cpu_s?", "metis_operations?", "amd_s?", "amd_cpu_s?", "amd_operations?"), NUMBER)
-# Lines of profile.jsonl: throughput by ncu.
-PROFILE = {"matrix": TEXT, "variant": TEXT, "gpu": TEXT, "commit": {"type": str, "match": "[0-9a-f]{40}"},
-           "launches": int, "seconds": float, "dram_gb_per_s": float, "l2_gb_per_s": float,
-           "copy_gb_per_s": float, "dram_percent?": float, "l2_percent?": float}
-GPU = {"index": int, "name": TEXT, "memory_bytes": int, "compute_capability": TEXT, "driver": TEXT,
-       "runtime": TEXT}
-
-
-def is_a(value, kind):
-    """isinstance() in which a boolean is no number."""
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, kind)
-
-
-def type_problems(value, spec, where):
-    if isinstance(spec, dict) and "type" not in spec:
-        if not is_a(value, dict):
-            return [f"{where} is not an object"]
-        found = []
-        for key, inner in spec.items():
-            name = key.rstrip("?")
-            path = f"{where}.{name}" if where else name
-            if name in value:
-                found += type_problems(value[name], inner, path)
-            elif not key.endswith("?"):
-                found.append(f"{path} is absent")
-        return found
-    if not isinstance(spec, dict):
-        spec = {"type": spec}
-    if not is_a(value, spec["type"]):
-        return [f"{where} is {json.dumps(value)}, not of type {spec['type'].__name__}"]
-    if spec.get("filled") and not value.strip():
-        return [f"{where} is empty"]
-    if "match" in spec and not re.fullmatch(spec["match"], value):
-        return [f"{where} is '{value}', expected {spec['match']}"]
-    return []
 
 
 def known_sha256():
@@ -135,25 +38,17 @@ def known_sha256():
 
 
 def problems(record, known):
-    """What is wrong with one record taken by itself."""
-    if not is_a(record, dict):
-        return ["not an object"]
-    kind = record.get("kind")
-    found = type_problems(record, {"order": ORDER, "sequence": SEQUENCE}.get(kind, FIELDS), "")
-    if found:
-        return found
-    if kind == "order":
-        return order_problems(record)
-    if kind == "sequence":
-        return sequence_problems(record)
-    if record["schema"] not in SCHEMAS:
-        found.append(f"schema is {record['schema']}, this test knows {SCHEMAS}")
-    if record["git"]["dirty"]:
-        found.append("git.dirty is true: made by a changed tree")
-    if not record["argv"] or not all(is_a(a, str) for a in record["argv"]):
-        found.append("argv is not a list of words")
-    for k, g in enumerate(record["gpus"]):
-        found += type_problems(g, GPU, f"gpus[{k}]")
+    """What is wrong with one record taken by itself. Its form is that of record.schema.json (harness/record/schema_test.py)."""
+    git = record["git"]
+    found = ["made by an unknown or changed tree"] if git["sha"] == "unknown" or git["dirty"] else []
+    if record.get("kind") == "order":
+        return found + order_problems(record)
+    return found if record.get("kind") == "sequence" else found + run_problems(record, known)
+
+
+def run_problems(record, known):
+    """What is wrong with a line of a run."""
+    found = []
     mpi = record["mpi"]
     if mpi["ranks"] > 1:
         if not record["counting"] and len(mpi.get("rank_phases_s", [])) != mpi["ranks"]:
@@ -170,8 +65,8 @@ def problems(record, known):
     if on_gpu and record["mem"]["device_peak"] <= 0 and record["status"] != "timeout":  # a run that is stopped reports none
         found.append("mem.device_peak is not positive, but the variant ran on a GPU")
     matrix, ordering = record["matrix"], record["ordering"]
-    if matrix["n"] <= 0 or matrix["nnz"] <= 0:
-        found.append("matrix.n and matrix.nnz must be positive")
+    if matrix["nnz"] <= 0:
+        found.append("matrix.nnz is not positive")
     expected = known.get(matrix["name"])
     if expected and not matrix["stand_in"] and matrix["sha256"] not in expected:
         found.append(f"matrix.sha256 is not that of {matrix['name']} in {INPUTS.name}")
@@ -181,29 +76,13 @@ def problems(record, known):
 
 
 def order_problems(record):
-    """What is wrong with a line of `gsofa order` whose fields are all there."""
+    """What is wrong with a line of `gsofa order`."""
     found = []
-    if record["schema"] not in SCHEMAS:
-        found.append(f"schema is {record['schema']}, this test knows {SCHEMAS}")
-    if record["git"]["dirty"]:
-        found.append("git.dirty is true: made by a changed tree")
     if record["status"] != "pass" or not record["samples_s"]:
         found.append(f"status is {record['status']} with {len(record['samples_s'])} samples")
     result = record["result"]
     if result["fill"] != result["nnz_l"] + result["nnz_u"] - record["matrix"]["nnz_prepared"]:
         found.append("result.fill is not nnz_l + nnz_u - nnz_prepared")
-    return found
-
-
-def sequence_problems(record):
-    """What is wrong with a line of a sequence whose fields are all there."""
-    found = [f"schema is {record['schema']}, this test knows {SCHEMAS}"] if record["schema"] not in SCHEMAS else []
-    if record["git"]["dirty"]:
-        found.append("git.dirty is true: made by a changed tree")
-    if len(record["steps"]) < 2:
-        found.append("steps has no second step")
-    for k, step in enumerate(record["steps"]):
-        found += type_problems(step, STEP, f"steps[{k}]")
     return found
 
 
@@ -229,12 +108,6 @@ def outcome_problems(record):
     if "digest" not in result and record["device"] != "peer":
         found.append("result.digest is absent")
     samples = record["samples_s"]
-    if not all(is_a(s, NUMBER) and s > 0 for s in samples):
-        return [*found, "samples_s holds something that is not a positive number"]
-    if not all(is_a(s, NUMBER) and s >= 0 for s in record["phases_s"].values()):
-        return [*found, "phases_s holds something that is not a number"]
-    if not all(is_a(c, int) for c in record["counters"].values()):
-        found.append("counters holds something that is not an integer")
     if record["counting"]:
         if samples:
             found.append("samples_s of the counting build")
@@ -298,12 +171,10 @@ def read_lines(path, folder, found):
 
 
 def read_folder(folder):
-    """(records as (place, record), problems of reading) of every .jsonl and .jsonl.gz file below a folder."""
+    """(records as (place, record), problems of reading) of every file of records below a folder."""
     records, found = [], []
     for path in json_lines.files_below(folder):
-        if path.name == "profile.jsonl":
-            for where, line in read_lines(path, folder, found):
-                found += [f"{where}: {w}" for w in type_problems(line, PROFILE, "")]
+        if path.name == "profile.jsonl":  # no records
             continue
         records += read_lines(path, folder, found)
         if not path.stat().st_size:
@@ -317,7 +188,11 @@ def faults(records, unreadable):
     known = known_sha256()
     sound = []
     for where, r in records:
-        wrong = problems(r, known)
+        try:
+            wrong = problems(r, known)
+        except json_lines.BadLine as e:
+            found.append(str(e))
+            continue
         found += [f"{where}: {w}" for w in wrong]
         if not wrong and "variant" in r:
             sound.append((where, r))
@@ -476,67 +351,34 @@ class TheTestItself(unittest.TestCase):
             self.assertEqual(self.found_in(HEADER, LINE, changed("threads", 1, LINE), HEADER, pack=pack), (2, []))
         self.assert_rejected("run_header of", LINE)
         self.assert_rejected("run_header of", HEADER, changed("run_id", "other", LINE))
-        for mention, path, value in (("host is absent", "host", None), ("dirty", "git.dirty", True),
-                                     ("machine.id", "machine.id", None), ("mpi.ranks is absent", "mpi.ranks", None)):
-            self.assert_rejected(mention, changed(path, value, HEADER), LINE)
-        self.assert_rejected("matrix.kind", HEADER, changed("matrix.kind", "unreal", LINE))
+        self.assert_rejected("changed tree", changed("git.dirty", True, HEADER), LINE)
 
     def test_lines_of_orders(self):
         self.assert_accepted(GOOD_ORDER, GOOD, changed("order", "metis", GOOD_ORDER))
-        for mention, path, value in (("result.flops is absent", "result.flops", None), ("dirty", "git.dirty", True),
-                                     ("schema is 3", "schema", 3), ("status is fail", "status", "fail"),
-                                     ("with 0 samples", "samples_s", []), ("result.fill", "result.fill", 2),
-                                     ("order", "order", 3), ("tree.nodes", "tree.nodes", "3")):
+        for mention, path, value in (("changed tree", "git.dirty", True), ("status is fail", "status", "fail"),
+                                     ("with 0 samples", "samples_s", []), ("result.fill", "result.fill", 2)):
             with self.subTest(mention):
                 self.assert_rejected(mention, changed(path, value, GOOD_ORDER))
 
     def test_lines_of_sequences(self):
         self.assert_accepted(GOOD_SEQUENCE)
-        for mention, path, value in (("sequence.sha256", "sequence.sha256", "abc"), ("dirty", "git.dirty", True),
-                                     ("schema is 3", "schema", 3), ("no second step", "steps", [GOOD_STEP]),
-                                     ("steps[1].update_operations is absent", "steps",
-                                      [GOOD_STEP, changed("update_operations", None, GOOD_STEP)])):
-            with self.subTest(mention):
-                self.assert_rejected(mention, changed(path, value, GOOD_SEQUENCE))
-
-    def test_every_field_is_needed(self):
-        def paths(spec, prefix):
-            for key, inner in spec.items():
-                if key.endswith("?"):
-                    continue
-                yield prefix + key
-                if isinstance(inner, dict) and "type" not in inner:
-                    yield from paths(inner, prefix + key + ".")
-        for path in paths(FIELDS, ""):
-            with self.subTest(path):
-                self.assert_rejected(path + " is absent", changed(path))
-                self.assert_rejected(path, changed(path, 1.5))
+        self.assert_rejected("changed tree", changed("git.dirty", True, GOOD_SEQUENCE))
 
     def test_wrong_values(self):
         for mention, path, value in (
-                ("git.sha", "git.sha", "unknown"),
-                ("git.sha", "git.sha", "1ea4137"),
+                ("unknown", "git.sha", "unknown"),
                 ("changed tree", "git.dirty", True),
-                ("schema", "schema", 3),
-                ("schema", "schema", True),
-                ("host is empty", "host", " "),
-                ("cpu is empty", "cpu", ""),
                 ("gpus is empty", "gpus", []),
-                ("gpus[0].name", "gpus", [{**GOOD["gpus"][0], "name": ""}]),
                 ("build.nvcc", "build.nvcc", ""),
                 ("device_peak", "mem.device_peak", 0),
-                ("sha256", "matrix.sha256", "abc"),
-                ("matrix.source is empty", "matrix.source", ""),
-                ("must be positive", "matrix.n", 0),
+                ("matrix.nnz", "matrix.nnz", 0),
                 ("library", "ordering.library", ""),
-                ("ordering.digest", "ordering.digest", "12"),
                 ("status is unverified", "status", "unverified"),
                 ("status is fail", "status", "fail"),
                 ("status is timeout", "status", "timeout"),  # without the reason
                 ("fill", "result.fill", 2),
                 ("digest is absent", "result.digest", None),
                 ("samples_s is empty", "samples_s", []),
-                ("samples_s", "samples_s", [0.002, -1]),
                 ("phases_s sums", "phases_s", {"traverse": 0.001, "init": 0.0005}),
                 ("samples_s of the counting build", "counting", True)):
             with self.subTest(path=path, value=value):
@@ -551,9 +393,7 @@ class TheTestItself(unittest.TestCase):
                 ("rank_phases_s", "mpi.rank_phases_s", [{}]),
                 ("rank_phases_s", "mpi.rank_phases_s", None),
                 ("library", "mpi.library", ""),
-                ("map", "mpi.map", "2"),
-                ("mpi.nodes", "mpi.nodes", "2"),
-                ("derived", "derived", [1])):
+                ("map", "mpi.map", "2")):
             with self.subTest(path=path, value=value):
                 self.assert_rejected(mention, changed(path, value, job))
 
