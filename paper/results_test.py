@@ -91,11 +91,11 @@ class ResultsTest(unittest.TestCase):
             example.run(status="skipped", variant="gpu_maxid", samples_s=[], phases_s={}, result={},
                         reason="no CUDA device"))
         self.assertEqual(code, 0, err)
-        self.assertIn("figures drawn: fig04_frontier_size, gpu_single_phases, compare\n", err)
+        self.assertIn("figures drawn: fig04_frontier_size, compare\n", err)
         self.assertRegex(err, r"\nnot drawn, \d+: no records for it \(\d+: ablations to table3_queues\); [^\n]*no family in several sizes")
         self.assertNotIn("records.jsonl has", err)
         self.assertIn("<figcaption>Figure 4 of the paper: average frontier size", page)
-        self.assertEqual(len(re.findall(r' src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 3)
+        self.assertEqual(len(re.findall(r' src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}"', page)), 2)
         self.assertNotRegex(page, r'(src|href)="(?!data:|#)')
         self.assertIn("1 fail, 3 pass, 1 skipped", page)
         self.assertIn('<td>twotone*</td><td class="n">11,948</td><td>cpu_fill2_parallel</td><td>sources_per_range=1</td>'
@@ -139,11 +139,12 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("None could be drawn", page)
 
     def test_a_refused_figure_does_not_keep_the_others(self):
-        lines = [example.run(**FRONTIER), example.run(variant="gpu_fill2_bitparallel", status="unverified", reason="no truth")]
+        lines = [example.run(**FRONTIER), example.run(variant="mpi_maxid", device="mpi", status="unverified", reason="no truth",
+                                                              options={"sharing": "peer", "concurrent_sources": 0})]
         code, err, page = self.make(*lines)
         self.assertEqual(code, 1)
         self.assertIn("figures drawn: fig04_frontier_size, compare\n", err)
-        self.assertRegex(err, "error: .*gpu_single_phases.* cannot be drawn: .*no truth")
+        self.assertRegex(err, "error: .*scaling_measured.* cannot be drawn: .*no truth")
         self.assertEqual(err.count("no truth"), 1)
         self.assertIn("no truth", page)
 

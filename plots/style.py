@@ -22,7 +22,6 @@ from terminal_text import printable
 
 # Told apart by lightness alone, darkest first.
 GREYS = ("#000000", "#595959", "#8c8c8c", "#bfbfbf")
-HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++")
 FORMATS = ("pdf", "png")  # tests that look at neither draw PNG alone, or nothing
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 

@@ -228,16 +228,10 @@ class CommittedRecords(unittest.TestCase):
             self.assertGreater(len(rows), 1)
             self.assertGreater((Path(folder) / f"{name}.png").stat().st_size, 10000)
 
-    def test_one_gpu(self):
-        for session in sorted(RECORDS.glob("*/records.jsonl")):
-            with self.subTest(session=session.parent.name):
-                self.draw("gpu_single_phases", session)
-
     def test_scaling(self):
         for session in sorted(RECORDS.glob("*/scaling.jsonl")):
             with self.subTest(session=session.parent.name):
                 self.draw("scaling_measured", session)
-                self.draw("scaling_choices", session)
 
     def test_headline_is_that_of_the_committed_records(self):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
