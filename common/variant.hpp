@@ -103,12 +103,6 @@ class option_set {
   std::map<std::string, option_value> values_;
 };
 
-/// Where a distributed variant records finished chunks.
-struct checkpoint_settings {
-  std::string folder;   ///< empty: nowhere
-  bool resume = false;  ///< compute only the chunks missing in the folder
-};
-
 /// Everything that determines a run, in addition to the matrix.
 struct run_settings {
   option_set options;
@@ -118,7 +112,6 @@ struct run_settings {
   /// The variant is a leaves_device_results; the caller takes rows through it and not by collect().
   bool leaves_on_device = false;
   index_t chunk_size = 128;  ///< supernodes never cross a multiple of it; 0: unlimited
-  checkpoint_settings checkpoint{};
 };
 
 /// The result of collect(); only requested parts are filled.

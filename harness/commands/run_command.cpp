@@ -87,7 +87,6 @@ exit_code run(run_options& o, const session_info& session) {
   mpi_context& j = mpi_context::world();
   j.collective_try([&] {
     verify = parse_verify_mode(o.verify);
-    o.cases.checkpoint.resume = o.output.resume;
     cases = plan_cases(o.cases);
   });
   std::vector<std::string> matrices;
@@ -212,13 +211,7 @@ void add_run_command(CLI::App& app, command_action& action) {
        "pattern")
       ->check(is_an_output())
       ->type_name("DIR");
-  c->add_option("--checkpoint", o->cases.checkpoint.folder,
-                "Distributed variants: record finished chunks in this folder; implies --repeat 1 "
-                "--warmup 0")
-      ->check(is_an_output())
-      ->type_name("DIR");
-  c->add_flag("--resume", o->output.resume,
-              "Skip cases that --out already has, and chunks that --checkpoint already has");
+  c->add_flag("--resume", o->output.resume, "Skip cases that --out already has");
   c->add_flag("--series", o->output.series,
               "Counting build: write per-source counters into the records");
   c->footer(
@@ -237,15 +230,8 @@ void add_run_command(CLI::App& app, command_action& action) {
       throw CLI::ValidationError("--series",
                                  "only the counting build, gsofa_counting, has counters");
     }
-    if (o->output.resume && o->output.out.empty() && o->cases.checkpoint.folder.empty()) {
-      throw CLI::ValidationError("--resume", "needs --out or --checkpoint");
-    }
-    if (!o->cases.checkpoint.folder.empty()) {
-      if (c->count("--repeat") > 0 && o->cases.trials.repeat != 1) {
-        throw CLI::ValidationError("--checkpoint", "is of one run: --repeat 1");
-      }
-      o->cases.trials.repeat = 1;
-      o->cases.trials.warmup = 0;
+    if (o->output.resume && o->output.out.empty()) {
+      throw CLI::ValidationError("--resume", "needs --out");
     }
     action = [o](const session_info& session) { return run(*o, session); };
   });

@@ -129,7 +129,7 @@ std::vector<planned_case> plan_cases(const case_options& options) {
   const auto chosen = choose(options.variants);
 
   std::vector<planned_case> cases;
-  auto plan = [&](const selected_variant& choice, option_set values, bool only_one) {
+  auto plan = [&](const selected_variant& choice, option_set values) {
     const variant_info* const info = choice.info;
     const bool must_run = choice.by_name && !options.skip_unavailable;
     planned_case c;
@@ -161,18 +161,6 @@ std::vector<planned_case> plan_cases(const case_options& options) {
       if (must_run) throw unavailable_error(info->name + " " + why);
       c.skip_reason = why;
     }
-    if (!options.checkpoint.folder.empty()) {
-      if (!info->distributed) {
-        throw input_error(info->name +
-                          " keeps no checkpoints; name a variant that does: --variant");
-      }
-      if (!only_one) {
-        throw input_error("a checkpoint belongs to one case: give each option one value");
-      }
-      s.checkpoint = options.checkpoint;
-      s.checkpoint.folder =
-          (std::filesystem::path(options.checkpoint.folder) / info->name).string();
-    }
     cases.push_back(std::move(c));
   };
   for (const selected_variant& choice : chosen) {
@@ -183,7 +171,7 @@ std::vector<planned_case> plan_cases(const case_options& options) {
     for (std::size_t k = 0; k < count; ++k) {
       option_set values(info->options);
       apply(mine, k, count, *info, values);
-      if (seen.insert(values.values()).second) plan(choice, std::move(values), count == 1);
+      if (seen.insert(values.values()).second) plan(choice, std::move(values));
     }
   }
   check_all_used(assignments, chosen);

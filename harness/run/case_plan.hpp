@@ -16,7 +16,6 @@ struct case_options {
   int threads = 0;                      ///< 0: as many as this process may use
   index_t chunk_size = 128;
   trial_plan trials{};
-  checkpoint_settings checkpoint{};  ///< each variant gets a folder of its own inside
   bool skip_unavailable = false;     ///< named variants that this machine lacks are skipped too
 };
 

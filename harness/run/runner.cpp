@@ -97,11 +97,10 @@ class case_run {
   }
 
   // Runs another pattern, so that the process is warm and knows nothing of the case. Silent,
-  // without a checkpoint, and on no more threads than the case has rows.
+  // and on no more threads than the case has rows.
   void warm_up() {
     run_context context;
     run_settings settings = settings_;
-    settings.checkpoint = {};
     settings.threads = std::min(settings.threads, std::max(a_.view().n_rows, 1));
     const std::unique_ptr<variant> v = create_for(*request_.info, warmup_pattern().n_rows);
     v->prepare(warmup_pattern(), settings, context);

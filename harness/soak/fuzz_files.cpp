@@ -12,7 +12,6 @@
 #include "common/preprocess.hpp"
 #include "common/random.hpp"
 #include "harness/soak/fuzz_support.hpp"
-#include "variants/maxid/distributed/checkpoint.hpp"
 
 namespace gsofa::soak {
 
@@ -111,97 +110,11 @@ std::string read_order(std::string_view bytes) {
 
 texts order_seeds() { return {"0\n1\n2\n3\n4\n5\n", "# comment\n5 4 3\n% more\n2 1 0", "0 0 1"}; }
 
-// Order 10 in chunks of 4: rows of the chunks are 4, 4 and 2.
-constexpr maxid::checkpoint_key key{
-    .pattern_digest = 42, .n = 10, .chunk_size = 4, .digests = true, .supernodes = true};
-
-const std::string& checkpoint_header() {
-  static const std::string header = [] {
-    const fs::path file = scratch_folder() / "header.chunks";
-    fs::remove(file);
-    { const maxid::checkpoint_file empty(file, key); }
-    return content_of(file);
-  }();
-  return header;
-}
-
-// The checksum of a record, so that mutated records get beyond its check.
-std::uint64_t checksum(std::string_view bytes) {
-  std::uint64_t sum = bytes.size();
-  for (const char b : bytes) sum = mix64(sum + static_cast<unsigned char>(b));
-  return sum;
-}
-
-std::string read_checkpoint(std::string_view bytes) {
-  // 'R', then records of which the first byte gives the length: they get header and checksums.
-  std::string file_bytes(bytes);
-  if (bytes.starts_with("R")) {
-    bytes.remove_prefix(1);
-    file_bytes = checkpoint_header();
-    while (!bytes.empty()) {
-      const auto length = static_cast<std::size_t>(static_cast<unsigned char>(bytes.front()));
-      const std::string_view record = bytes.substr(1, length);
-      bytes.remove_prefix(1 + record.size());
-      const std::uint64_t sum = checksum(record);
-      file_bytes += record;
-      file_bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
-    }
-  }
-  const fs::path& file = scratch_file(file_bytes);
-  std::vector<maxid::chunk_record> found;
-  std::uint64_t whole = 0;
-  try {
-    found = maxid::checkpoint_file::read(file, key, &whole);
-  } catch (const input_error& e) {
-    return checked(e);
-  }
-  require(whole <= file_bytes.size(), "whole records lie within the file");
-  for (const maxid::chunk_record& c : found) {
-    require(c.chunk >= 0 && c.chunk < 3, "a chunk of the matrix");
-    const std::size_t rows = c.chunk == 2 ? 2 : 4;
-    require(c.l_counts.size() == rows && c.u_counts.size() == rows && c.digests.size() == rows &&
-                c.starts.size() == rows,
-            "a record has all rows of its chunk");
-  }
-  maxid::chunk_record next{
-      .chunk = 2, .l_counts = {1, 2}, .u_counts = {2, 1}, .digests = {3, 4}, .starts = {1, 0}};
-  { maxid::checkpoint_file(file, key).append(next); }
-  const auto again = maxid::checkpoint_file::read(file, key);
-  require(again.size() == found.size() + 1 && again.back().digests == next.digests,
-          "a damaged file can be continued");
-  return found.empty() ? "no record" : "";
-}
-
-texts checkpoint_seeds() {
-  texts seeds;
-  const fs::path file = scratch_folder() / "seed.chunks";
-  fs::remove(file);
-  std::string records = "R";
-  for (index_t c = 0; c < 3; ++c) {
-    maxid::chunk_record r{.chunk = c, .l_counts = {}, .u_counts = {}, .digests = {}, .starts = {}};
-    for (index_t k = 0; k < (c == 2 ? 2 : 4); ++k) {
-      r.l_counts.push_back(k);
-      r.u_counts.push_back(4 - k);
-      r.digests.push_back(mix64(static_cast<std::uint64_t>(c * 4 + k)));
-      r.starts.push_back(k == 0 ? 1 : 0);
-    }
-    const std::size_t before = fs::exists(file) ? fs::file_size(file) : checkpoint_header().size();
-    { maxid::checkpoint_file(file, key).append(r); }
-    seeds.push_back(content_of(file));
-    const std::string record = seeds.back().substr(before, seeds.back().size() - before - 8);
-    records += static_cast<char>(record.size());
-    records += record;
-  }
-  seeds.push_back(records);
-  return seeds;
-}
-
 }  // namespace
 
 std::vector<fuzz_target> file_targets() {
   return {{"prepared", prepared_seeds, read_prepared},
           {"provenance", provenance_seeds, read_provenance},
-          {"checkpoint", checkpoint_seeds, read_checkpoint},
           {"order", order_seeds, read_order},
           {"generator", generator_seeds, read_generator}};
 }

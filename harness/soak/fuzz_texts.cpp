@@ -132,7 +132,7 @@ texts command_line_seeds() {
   return {
       "run\n--matrix\nbcsstk18\n-v\ncpu_maxid\n--variant\ncpu_fill2\n--set\nline_9_5=true,false\n"
       "--repeat\n3\n--warmup=0\n--timeout\n1.5\n--want\ncounts\n--chunk-size\n64\n--threads\n2",
-      "run\n--matrix\nx\n--checkpoint\nd\n--resume\n--json\n--out\nf\n--verify\noracle\n--series",
+      "run\n--matrix\nx\n--resume\n--json\n--out\nf\n--verify\noracle\n--series",
       "prepare\n--matrix\nx\n--order\namd\n--match\nnone\n--seed\n7\n-o\nf\n--order-out\ng",
       "experiment\ns.toml\n--group\npaper\n--device\ncpu\n--out\nf\n--resume\n--matrix\nAU",
       "check\n--suite\nfull\n--seed\n2\n--patterns\n6\n--variant\ncpu_maxid\n--save\nd",

@@ -315,20 +315,6 @@ class RunTest(CliTest):
         done = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', GSOFA, "list"], stderr=subprocess.PIPE, text=True)
         self.assertEqual((done.returncode, done.stderr), (RUN_FAILED, "gsofa: error: standard output: cannot write: Bad file descriptor\n"))
 
-    def test_a_checkpoint_folder_keeps_the_files_of_others(self):
-        args = ("--matrix", self.small, "--variant", "mpi_maxid_cpu", "--repeat", "1", "--checkpoint",
-                str(self.folder / "checkpoint"))
-        place = self.folder / "checkpoint" / "mpi_maxid_cpu"
-        place.mkdir(parents=True)
-        (place / "notes.chunks").write_text("notes")
-        self.records(*args)
-        (place / "rank00000.chunks").write_text("notes")
-        for more in ([], ["--resume"]):
-            (record,) = self.records(*args, *more, code=RUN_FAILED)
-            self.assertIn(f"{place / 'rank00000.chunks'}: is no checkpoint", record["reason"])
-        self.assertEqual({f.name: f.read_text() for f in place.iterdir()},
-                         {"notes.chunks": "notes", "rank00000.chunks": "notes"})
-
     def test_an_order_file_needs_no_suffix(self):
         (self.folder / "order").write_text("2\n1\n0\n")
         done = call("run", "--json", "--matrix", self.small, "--order", "order", "--variant",

@@ -250,11 +250,11 @@ class ReadingTest(CliTest):
 class BadInputTest(CliTest):
     def test_outputs_without_a_name(self):
         run = ("run", "--matrix", self.small, "--variant", "cpu_fill1")
-        for args in ((*run, "--out", ""), (*run, "--out", "-"), (*run, "--pattern-out", ""), (*run, "--checkpoint", ""),
+        for args in ((*run, "--out", ""), (*run, "--out", "-"), (*run, "--pattern-out", ""),
                      ("prepare", "--matrix", self.small, "--out", ""), ("order", "--matrix", self.small, "--out", ""),
                      ("show", self.small, "--out", "")):
             with self.subTest(args):
-                self.assert_refused(BAD_INPUT, *args, mention=["out" if args[-2] != "--checkpoint" else "checkpoint"])
+                self.assert_refused(BAD_INPUT, *args, mention=["out"])
 
     def test_matrices(self):
         for name, text, mention in (

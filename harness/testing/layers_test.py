@@ -48,7 +48,7 @@ TESTS = {"common": set(), "reference": set(), "variants": {"reference", "harness
          "harness": {"reference", "harness/testing"}, "experiments": set()}
 
 # (file, what it includes): why it may
-SCHEDULE, DRIVER, CHECKPOINT = (f"variants/maxid/distributed/{name}.hpp" for name in ("schedule", "driver", "checkpoint"))
+SCHEDULE, DRIVER = (f"variants/maxid/distributed/{name}.hpp" for name in ("schedule", "driver"))
 PERM_C = "harness/library/superlu/get_perm_c_test.cpp"
 SYMBFACT, SOLVE = "harness/library/superlu/superlu_test.cpp", "experiments/solvers/superlu_dist_solve.cpp"
 CUDSS, CUDSS_PHASES = "experiments/solvers/cudss_solve.cpp", "experiments/solvers/cudss_solver"
@@ -78,7 +78,6 @@ EXCEPTIONS = {
     (CUDSS_PHASES + ".cpp", "common/types.hpp"): "checked narrowing",
     ("harness/commands/prepare_command.cpp", SCHEDULE):
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
-    ("harness/soak/fuzz_files.cpp", CHECKPOINT): "mutated bytes for the reader of checkpoints",
     ("harness/testing/mpi_probe.cpp", DRIVER): "workers that throw, which takes a job under mpirun",
     ("variants/device/interleaved_test.cpp", "variants/panels/runs/settings.hpp"):
         "the emulator that switches at loads and stores is tested on the kernels that need it most",

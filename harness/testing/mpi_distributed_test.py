@@ -373,53 +373,6 @@ class FailureTest(DistributedTest):
         launched.communicate(timeout=LIMIT)  # raises where the rest hangs
         self.assertNotEqual(launched.returncode, 0)
 
-    def test_resume_after_a_killed_rank(self):
-        want = ("--want", "counts", "--want", "digest", "--want", "supernodes", "--chunk-size", "16",
-                "--set", "concurrent_sources=16")
-        whole = self.record(on_ranks(1, GSOFA, *run_args("bcsstk18", "--verify", "none", *want)))
-        place = self.folder / "checkpoint"
-        args = run_args("bcsstk18", "--verify", "none", *want, "--checkpoint", str(place))
-        launched = self.start(2, *args)
-        chunk = 16 * (4 + 4 + 8 + 1) + 16
-        deadline = time.monotonic() + LIMIT
-
-        def recorded():
-            return sum(f.stat().st_size for f in place.rglob("*.chunks"))
-
-        while recorded() < 30 * chunk and launched.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.002)
-        victims = ranks_of(launched)
-        if len(victims) < 2:
-            self.skipTest("the launcher's children are not the ranks")
-        os.kill(victims[1], signal.SIGKILL)
-        launched.communicate(timeout=LIMIT)
-        self.assertNotEqual(launched.returncode, 0)
-        # The last record of a killed process may be cut off: what follows it is ignored.
-        torn = sorted(place.rglob("*.chunks"))[0]
-        with torn.open("ab") as f:
-            f.write(b"\x01\x00\x00\x00\x10\x00")
-        resumed = self.record(on_ranks(3, GSOFA, *args, "--resume"))
-        done_before = resumed["derived"]["chunks_resumed"]
-        self.assertGreaterEqual(done_before, 25)
-        self.assertLess(done_before, resumed["derived"]["chunks"])
-        self.assertEqual(resumed["result"], whole["result"])
-        # Nothing is left to do.
-        again = self.record(on_ranks(1, GSOFA, *args, "--resume"))
-        self.assertEqual(again["derived"]["chunks_resumed"], again["derived"]["chunks"])
-        self.assertEqual(again["result"], whole["result"])
-        # Without --resume it begins anew.
-        fresh = self.record(on_ranks(2, GSOFA, *args))
-        self.assertEqual(fresh["derived"]["chunks_resumed"], 0)
-        self.assertEqual(fresh["result"], whole["result"])
-
-    def test_checkpoint_of_something_else(self):
-        place = str(self.folder / "c")
-        self.record(on_ranks(2, GSOFA, *run_args(SMALL, "--checkpoint", place)))
-        done = on_ranks(2, GSOFA, *run_args(SMALL, "--checkpoint", place, "--resume",
-                                            "--chunk-size", "64"))
-        record = self.record(done, code=RUN_FAILED)
-        self.assertIn("checkpoint of another", record["reason"])
-
 
 def main():
     if mpirun() is None:

@@ -1,10 +1,8 @@
 gsofa_roles(
   UNCOUNTED
-    distributed/checkpoint.cpp
     distributed/engine.cpp
     distributed/schedule.cpp
   TOGETHER
-    distributed/checkpoint.cpp
     distributed/driver.cpp
     distributed/engine.cpp
     distributed/schedule.cpp

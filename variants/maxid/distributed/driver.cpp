@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <mutex>
 #include <optional>
 
-#include "common/digest.hpp"
-#include "common/file.hpp"
 #include "common/parallel.hpp"
 #include "common/rank_errors.hpp"
 #include "common/shared_counter.hpp"
-#include "variants/maxid/distributed/checkpoint.hpp"
 #include "variants/support/counting.hpp"
 
 namespace gsofa::maxid {
@@ -43,12 +39,10 @@ struct distributed_driver::state {
         at, std::min(static_cast<std::size_t>(batch_chunks), mine.size() - at));
   }
 
-  void open_checkpoint();
   void plan(run_context& context);
   void clear(run_context& context);
   void work(int worker, run_context& context);
   void work_dynamically(int worker, run_context& context);
-  void finish_chunk(int worker, index_t chunk);
   void gather(run_context& context);
 
   mpi_context& j = mpi_context::world();
@@ -76,10 +70,6 @@ struct distributed_driver::state {
   std::optional<std::barrier<>> node_barrier;      // of the workers of this rank
   std::atomic<bool> stop{false};                   // a worker of this rank has thrown
   std::vector<std::vector<index_t>> finished;      // chunks, by worker
-  std::vector<char> recorded;                      // chunks that the checkpoint has
-  std::vector<chunk_record> resumed;               // the same, on rank 0
-  std::unique_ptr<checkpoint_file> checkpoint;
-  std::mutex checkpoint_lock;
 
   result total;  // on rank 0
 };
@@ -88,7 +78,6 @@ distributed_driver::distributed_driver(const pattern_view& a, const run_settings
                                        node_engine& engine, run_context& context,
                                        distribution_fault fault)
     : state_(std::make_unique<state>(a, settings, engine, fault)) {
-  state_->open_checkpoint();
   state_->plan(context);
   const auto n = offset_t{a.n_rows};
   context.predicted_bytes["row_results"] = n * (8 + (settings.wants.has(want::digest) ? 8 : 0) +
@@ -96,41 +85,6 @@ distributed_driver::distributed_driver(const pattern_view& a, const run_settings
 }
 
 distributed_driver::~distributed_driver() = default;
-
-void distributed_driver::state::open_checkpoint() {
-  recorded.assign(static_cast<std::size_t>(chunks.count()), 0);
-  const std::filesystem::path folder = settings.checkpoint.folder;
-  if (folder.empty()) return;
-  if (detail::counting) {
-    throw collective_error(exit_code::bad_input, "the counting build keeps no checkpoints");
-  }
-  if (wants(want::pattern)) {
-    throw input_error(
-        "a checkpoint keeps counts, digests and supernodes; it cannot resume a run "
-        "that wants the pattern");
-  }
-  const checkpoint_key key{.pattern_digest = pattern_digest(a),
-                           .n = a.n_rows,
-                           .chunk_size = settings.chunk_size,
-                           .digests = wants(want::digest),
-                           .supernodes = wants(want::supernodes)};
-  j.on_root([&] {
-    create_folder(folder);
-    if (!settings.checkpoint.resume) checkpoint_file::remove_all(folder, j.ranks());
-    for (const auto& file : checkpoint_file::all(folder)) {
-      for (auto& c : checkpoint_file::read(file, key)) {
-        char& known = recorded[static_cast<std::size_t>(c.chunk)];
-        if (known != 0) continue;
-        known = 1;
-        resumed.push_back(std::move(c));
-      }
-    }
-  });
-  j.broadcast(recorded);
-  j.collective_try([&] {
-    checkpoint = std::make_unique<checkpoint_file>(checkpoint_file::name(folder, j.rank()), key);
-  });
-}
 
 void distributed_driver::state::plan(run_context& context) {
   const int workers = engine.workers();
@@ -147,7 +101,6 @@ void distributed_driver::state::plan(run_context& context) {
     predicted = predicted_work(a);
     const auto chunk_work = work_of_chunks(chunks, predicted);
     order = chunks_by_work(chunk_work);
-    std::erase_if(order, [&](index_t c) { return recorded[static_cast<std::size_t>(c)] != 0; });
     context.derived["prediction_us"] = static_cast<std::int64_t>((j.wtime() - begin) * 1e6);
     const auto all_workers = static_cast<int>(j.sum(std::int64_t{workers}));
     std::vector<double> works;
@@ -156,21 +109,16 @@ void distributed_driver::state::plan(run_context& context) {
     context.derived["takes"] = static_cast<std::int64_t>(takes.size());
   } else {
     mine = chunks_of_rank(kind, chunks.count(), j.rank(), j.ranks());
-    std::erase_if(mine, [&](index_t c) { return recorded[static_cast<std::size_t>(c)] != 0; });
   }
   context.derived["chunk_size"] = shape.chunk_size;
   context.derived["chunks"] = chunks.count();
   context.derived["concurrent_chunks_per_node"] = shape.chunks_per_node;
   context.derived["concurrent_sources"] = shape.concurrent_sources;
   context.derived["workers_per_node"] = shape.workers;
-  context.derived["chunks_resumed"] = std::ranges::count(recorded, 1);
   context.layout =
       "chunk size x concurrent chunks per node = #C x workers per node: " + shape.equation() +
       "; " + std::to_string(chunks.count()) + " chunks on " + std::to_string(j.ranks()) +
       (j.ranks() == 1 ? " rank" : " ranks");
-  if (const auto done = context.derived["chunks_resumed"]; done > 0) {
-    context.layout += ", " + std::to_string(done) + " of them done before";
-  }
 }
 
 void distributed_driver::state::clear(run_context& context) {
@@ -296,9 +244,10 @@ void distributed_driver::state::work(int worker, run_context& context) {
     }
     if (interleaved()) node_barrier->arrive_and_wait();
     guarded([&] { mine_engine.release(); });
-    for (const found_chunk& c : own) {
-      guarded([&] { finish_chunk(worker, c.begin / chunks.size()); });
-    }
+    guarded([&] {
+      auto& done = finished[static_cast<std::size_t>(worker)];
+      for (const found_chunk& c : own) done.push_back(c.begin / chunks.size());
+    });
   }
   failure.rethrow();
 }
@@ -336,31 +285,14 @@ void distributed_driver::state::work_dynamically(int worker, run_context& contex
         mine_engine.deliver(entries, worker);
       }
       mine_engine.release();
-      for (const index_t c : now) finish_chunk(worker, c);
+      auto& done = finished[static_cast<std::size_t>(worker)];
+      done.insert(done.end(), now.begin(), now.end());
     }
   } catch (...) {
     stop.store(true, std::memory_order_relaxed);
     counter.raise();
     throw;
   }
-}
-
-void distributed_driver::state::finish_chunk(int worker, index_t chunk) {
-  finished[static_cast<std::size_t>(worker)].push_back(chunk);
-  if (!checkpoint) return;
-  const auto at = chunks.begin(chunk);
-  const auto end = chunks.end(chunk);
-  auto part = [&](const auto& all) {
-    return all.empty() ? std::decay_t<decltype(all)>{}
-                       : std::decay_t<decltype(all)>(all.begin() + at, all.begin() + end);
-  };
-  const chunk_record record{.chunk = chunk,
-                            .l_counts = part(l_counts),
-                            .u_counts = part(u_counts),
-                            .digests = part(digests),
-                            .starts = part(starts)};
-  const std::scoped_lock lock(checkpoint_lock);
-  checkpoint->append(record);
 }
 
 // Phase comm: rank 0 gets the O(n) arrays of all chunks. Rank 0 adds the contributions to zeroes
@@ -384,7 +316,6 @@ void distributed_driver::state::gather(run_context& context) {
     for (const auto& list : lists) {
       for (const index_t c : list) ++times[static_cast<std::size_t>(c)];
     }
-    for (const auto& r : resumed) ++times[static_cast<std::size_t>(r.chunk)];
     const auto wrong = std::ranges::find_if(times, [](int t) { return t != 1; });
     if (wrong != times.end() && fault == distribution_fault::none) {
       throw error(exit_code::run_failed, "chunk " + std::to_string(wrong - times.begin()) +
@@ -394,7 +325,7 @@ void distributed_driver::state::gather(run_context& context) {
   });
 
   const auto n = static_cast<std::size_t>(a.n_rows);
-  auto collect = [&](const auto& local, auto member) {
+  auto collect = [&](const auto& local) {
     const auto parts = j.gather(pack(local));
     std::decay_t<decltype(local)> all;
     if (!j.root() || local.empty()) return all;
@@ -412,13 +343,12 @@ void distributed_driver::state::gather(run_context& context) {
         from += chunks.end(c) - chunks.begin(c);
       }
     }
-    for (const auto& r : resumed) add(r.chunk, (r.*member).begin());
     return all;
   };
-  total.l_row_counts = collect(l_counts, &chunk_record::l_counts);
-  total.u_row_counts = collect(u_counts, &chunk_record::u_counts);
-  total.row_digests = collect(digests, &chunk_record::digests);
-  const auto marks = collect(starts, &chunk_record::starts);
+  total.l_row_counts = collect(l_counts);
+  total.u_row_counts = collect(u_counts);
+  total.row_digests = collect(digests);
+  const auto marks = collect(starts);
   for (std::size_t i = 0; i < marks.size(); ++i) {
     if (marks[i] != 0) total.supernode_starts.push_back(static_cast<index_t>(i));
   }
