@@ -58,8 +58,6 @@ EXCEPTIONS = {
     ("experiments/solvers/analyze_memory.cpp", "common/generators.hpp"): "patterns of any size",
     ("experiments/solvers/analyze_memory.cpp", "common/pattern.hpp"): "the same",
     ("experiments/sequences/sequence_times.cpp", "harness/record/record.hpp"): "its lines are records",
-    **{("experiments/large_grids/large_grid.cpp", f"common/{name}.hpp"):
-       "a variant alone on patterns whose checks and matching would take minutes" for name in ("error", "generators", "mask_pattern", "variant")},
     (SOLVE, "common/matrix_file.hpp"): "files that hold a pattern alone",
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",
