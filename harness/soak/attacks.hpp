@@ -14,9 +14,6 @@ namespace gsofa::soak {
 /// what it gives with dense elimination; then with arguments that it must refuse.
 void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilities& can);
 
-/// Calls every function of the C++ interface, with all types of views, likewise.
-void attack_cpp_interface(std::uint64_t seed, std::uint64_t number, const abilities& can);
-
 /// Names of the functions of the C interface that this process has called through
 /// attack_c_interface().
 std::set<std::string> functions_called();

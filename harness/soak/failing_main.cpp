@@ -6,10 +6,11 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "harness/commands/cli.hpp"
-#include "harness/soak/allocations.hpp"
+#include "harness/testing/failing_malloc.hpp"
 
 namespace {
 
@@ -22,13 +23,13 @@ void print_stack() {
 }
 
 [[noreturn]] void terminated() {
-  gsofa::soak::unwatch_allocations();
+  fail_allocations(0, 0);
   print_stack();
   std::abort();
 }
 
 extern "C" void crashed(int signal) {
-  gsofa::soak::unwatch_allocations();
+  fail_allocations(0, 0);
   print_stack();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
@@ -44,15 +45,17 @@ int main(int argc, char** argv) {
   ::backtrace(loads_what_it_needs.data(), 1);
   std::set_terminate(terminated);
   std::signal(SIGSEGV, crashed);
-  gsofa::soak::allocation_rule rule;
+  long first = 0;
+  long last = 0;
   if (const char* text = std::getenv("GSOFA_FAIL_ALLOCATION")) {
     char* end = nullptr;
-    rule.first = std::strtoll(text, &end, 10);
-    rule.all_after = *end == '+';
+    first = std::strtol(text, &end, 10);
+    last = *end == '+' ? std::numeric_limits<long>::max() : first;
   }
-  gsofa::soak::watch_allocations(rule);
+  fail_allocations(first, last);
   const int code = gsofa::run_program(argc, argv);
-  const std::int64_t count = gsofa::soak::unwatch_allocations();
+  const long count = allocations_made();
+  fail_allocations(0, 0);
   if (const char* file = std::getenv("GSOFA_COUNT_ALLOCATIONS")) {
     std::ofstream(file) << count << '\n';
   }

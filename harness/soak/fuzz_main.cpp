@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/soak/allocations.hpp"
 #include "harness/soak/fuzz_targets.hpp"
+#include "harness/testing/failing_malloc.hpp"
 
 namespace gsofa::soak {
 
@@ -126,14 +126,14 @@ void write_seeds(const fuzz_settings& s) {
 }
 
 std::string read_once(const fuzz_target& target, std::string_view bytes) {
-  watch_allocations({.largest = largest_allocation});
+  limit_allocations(most_bytes);
   std::string answer;
   try {
     answer = target.read(bytes);
   } catch (const std::bad_alloc&) {
     answer = "out of memory";
   }
-  unwatch_allocations();
+  fail_allocations(0, 0);
   return answer;
 }
 

@@ -21,6 +21,6 @@ const std::vector<fuzz_target>& fuzz_targets();
 
 /// While a target reads, allocations of more bytes than this fail, so that a few bytes of input
 /// can ask for little memory only.
-inline constexpr std::size_t largest_allocation = std::size_t{4} << 20;
+inline constexpr long most_bytes = long{4} << 20;
 
 }  // namespace gsofa::soak

@@ -1,4 +1,4 @@
-// The library through its C and C++ interface against Boolean elimination on a dense matrix
+// The library through its C interface against Boolean elimination on a dense matrix
 // (cases.hpp).
 
 #include <unistd.h>
@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "harness/soak/allocations.hpp"
 #include "harness/soak/attacks.hpp"
 #include "harness/soak/cases.hpp"
 
@@ -40,41 +39,6 @@ void run_case(std::uint64_t seed, std::uint64_t number, const abilities& can) {
   require(answer_to(c) == first, "the second analysis differs from the first");
 }
 
-// Allocations of one analysis fail one after the other: the answer is right, or an error.
-void run_starved(std::uint64_t seed, std::uint64_t number, const abilities& can) {
-  call c = make_call(seed, number);
-  c.options.threads = 1;
-  c.options.device = GSOFA_AUTOMATIC;
-  if (c.faulty) return;
-  const answer whole = answer_to(c);
-  check_answer(c, whole, can);
-  if (whole.status != GSOFA_OK) return;
-  dice d(seed, ~number);
-  std::int64_t count = 0;
-  {
-    handle h;
-    watch_allocations({});
-    analyze(c, h);
-    count = unwatch_allocations();
-  }
-  for (int trial = 0; trial < 24; ++trial) {
-    const allocation_rule rule{.first = 1 + d.below(count), .all_after = d.one_in(2)};
-    handle h;
-    watch_allocations(rule);
-    const gsofa_status status = analyze(c, h);
-    unwatch_allocations();
-    const std::string where = "allocation " + std::to_string(rule.first) +
-                              (rule.all_after ? " and all after it fail: " : " fails: ");
-    const answer found = copy(c, status, h);
-    if (status == GSOFA_OK) {
-      require(found == whole, where + "the answer differs");
-    } else {
-      require(status == GSOFA_OUT_OF_MEMORY,
-              where + "status " + std::to_string(status) + ": " + found.message);
-    }
-  }
-}
-
 struct soak_settings {
   std::uint64_t seed = 1, first = 0;
   std::uint64_t cases = 100;
@@ -87,10 +51,7 @@ struct named_attack {
   const char* name;
   void (*run)(std::uint64_t seed, std::uint64_t number, const abilities& can);
 };
-constexpr named_attack attacks[] = {{"analyze", run_case},
-                                    {"starved", run_starved},
-                                    {"c", attack_c_interface},
-                                    {"cpp", attack_cpp_interface}};
+constexpr named_attack attacks[] = {{"analyze", run_case}, {"c", attack_c_interface}};
 
 // Cases in progress by thread, plus one; named when the process dies.
 constexpr int most_threads = 64;
@@ -143,8 +104,7 @@ int soak(const soak_settings& s) {
   }
   work(0);
   for (std::thread& t : threads) t.join();
-  std::printf("%llu executions%s\n", static_cast<unsigned long long>(done.load()),
-              watches_malloc() ? "" : ", operator new only");
+  std::printf("%llu executions\n", static_cast<unsigned long long>(done.load()));
   return failures == 0 ? 0 : 1;
 }
 
@@ -156,7 +116,7 @@ namespace {
 
 int usage() {
   std::fprintf(stderr,
-               "Usage: gsofa_soak_oracle [--attack=analyze|starved|c|cpp] [--seed=N] [--first=N] "
+               "Usage: gsofa_soak_oracle [--attack=analyze|c] [--seed=N] [--first=N] "
                "[--cases=N] [--threads=T] [--list-calls]\n");
   return 2;
 }

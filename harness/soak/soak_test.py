@@ -132,8 +132,7 @@ class OracleTest(unittest.TestCase):
     """The library compared with dense elimination (cases.cpp)."""
 
     def attack(self, *words):
-        # Sanitizers find leaks where an allocation fails in a library that the project only uses.
-        done = run([ORACLE, "--seed=1", *words], environment(leaks="--attack=starved" not in words))
+        done = run([ORACLE, "--seed=1", *words])
         self.assertEqual(done.code, OK, done.text())
         self.assertRegex(done.out, r"(?m)^[1-9][0-9]* executions")
         done.require_alive()
@@ -144,12 +143,6 @@ class OracleTest(unittest.TestCase):
     def test_eight_threads(self):
         self.attack("--cases=1000", "--threads=8")
 
-    def test_cpp_interface(self):
-        self.attack("--attack=cpp", "--cases=100")
-
-    def test_failing_allocations(self):
-        self.attack("--attack=starved", "--cases=20")
-
     def test_a_planted_fault_is_found(self):
         done = run([ORACLE, "--seed=1", "--cases=40", "--planted"])
         self.assertEqual(done.code, 1, done.text())
@@ -158,23 +151,13 @@ class OracleTest(unittest.TestCase):
     def test_unknown_attacks_are_refused(self):
         self.assertEqual(run([ORACLE, "--attack=none"]).code, 2)
 
-    def test_the_soak_calls_all_that_the_library_exports(self):
+    def test_the_soak_calls_all_functions_of_the_c_interface(self):
         exported = set((HERE.parent / "library/package/exports.txt").read_text().split())
         done = subprocess.run([ORACLE, "--attack=c", "--seed=1", "--cases=40", "--list-calls"],
                               capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         called = set(re.findall("(?m)^called: (.*)$", done.stdout))
         self.assertEqual(called, {name for name in exported if name.startswith("gsofa_")})
-        # Of C++, what the program asks the library for. Variants of constructors and destructors for
-        # base classes, and what describes types, are used by compilers as they see fit.
-        done = subprocess.run([os.environ.get("NM", "nm"), "-D", "--undefined-only", ORACLE],
-                              capture_output=True, text=True, check=True, timeout=60)
-        wanted = {line.split()[-1].partition("@")[0] for line in done.stdout.splitlines()}
-        implicit = re.compile(r"_ZT|_ZN\w*(C2E|D0E|D2E|C1ESt10shared_ptr)|"
-                              r"_ZN5gsofa(13invalid_input|14analysis_error)[CD]")
-        left = {name for name in exported - wanted
-                if name.startswith("_Z") and not implicit.match(name)}
-        self.assertEqual(left, set())
 
 
 def write_spec(rng, folder):

@@ -33,7 +33,7 @@ ALLOWED = {
     # main.cpp, and programs that tests start. These and soak may enter the program by its front.
     "harness": {"common", "harness/commands"},
     "harness/testing": {"common", "reference", "harness/testing", "harness/commands", "harness/run"},
-    "harness/soak": {"common", "harness/soak", "harness/library", *(f"harness/{layer}" for layer in HARNESS)},
+    "harness/soak": {"common", "harness/soak", "harness/testing", "harness/library", *(f"harness/{layer}" for layer in HARNESS)},
     # The Python package, what solvers are given, and programs of experiments use the library as others do.
     "harness/library/python": {"harness/library", "harness/library/python"},
     "harness/library/superlu": {"common", "harness/library", "harness/library/superlu"},
