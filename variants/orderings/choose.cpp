@@ -16,12 +16,12 @@ namespace {
 // Seconds of one core of an AMD EPYC (experiments/regret). They decide only which orders are
 // computed, and which of two counted orders is better.
 
-// In order of time. Minimum degree rarely wins against minimum fill, and takes little less time. A
-// dissection with other options has 0.05 to 0.1 fewer operations for twice the time; reductions to
-// degree 16 win where a small core is left.
+// In order of time but for the first, which takes little longer than minimum degree and mostly has
+// fewer operations. A dissection with other options has 0.05 to 0.1 fewer operations for twice the
+// time; reductions to degree 16 win where a small core is left.
 constexpr std::array<contender, 6> table{{
-    {"amf", "", 500e-9, 6e-9, 0, false},
-    {"amf", "score=degree", 400e-9, 4e-9, 0.05, false},
+    {"amf", "", 500e-9, 6e-9, 0.05, false},
+    {"amf", score_degree, 400e-9, 4e-9, 0.05, false},
     {"cpu_nested_dissection", "replicas=1,tries=2,stride=2", 7e-6, 0, 0.05, true,
      contender::on_host},
     {"cpu_nested_dissection", options_on_device, 7e-6, 0, 0.05, true, contender::on_gpu},
@@ -30,24 +30,24 @@ constexpr std::array<contender, 6> table{{
      contender::anywhere, true},
 }};
 
-// What a factorization takes, in seconds: for an operation, an entry of L and U, a level of the
-// elimination tree, and a supernode. On k cores the first two take k^power times less.
+// What a factorization takes, in seconds: for an operation, an entry of L and U, and a supernode.
+// On k cores the first two take k^power times less.
 struct rates {
-  double operation, entry, level, supernode;
+  double operation, entry, supernode;
   double power;
 };
 constexpr rates rates_of(factorization_kind kind) {
   switch (kind) {
     case factorization_kind::left_looking:
-      return {0.08e-9, 31e-9, 0, 0, 0};
+      return {0.08e-9, 31e-9, 0, 0};
     case factorization_kind::supernodal:
-      return {0.04e-9, 25e-9, 0, 0, 0.7};
+      return {0.04e-9, 25e-9, 0, 0.7};
     case factorization_kind::distributed:
-      return {0.08e-9, 57e-9, 0, 19e-6, 0.5};
-    case factorization_kind::gpu:
-      return {0.5e-12, 0, 4.5e-6, 0, 0};
+      return {0.08e-9, 57e-9, 19e-6, 0.5};
     case factorization_kind::operations:
-      return {0.2e-9, 0, 0, 0, 0};
+      return {0.2e-9, 0, 0, 0};
+    case factorization_kind::gpu:
+      break;  // nothing is counted: takes_minimum_degree()
   }
   return {};
 }
@@ -59,12 +59,6 @@ constexpr index_t most_supernodal_height = 10000;
 
 // A dissection on k cores takes k^0.7 times less.
 constexpr double power_of_dissection = 0.7;
-// A device dissects in this time, and in as much for each row.
-constexpr double start_of_device = 10e-3;
-constexpr double row_of_device = 0.5e-6;
-
-// The supernodes of minimum degree / those of minimum fill.
-constexpr double supernodes_of_degree = 0.7;
 
 // The operations that a dissection saves after minimum fill, in the mean. They grow with the
 // operations of minimum fill for each of its entries of L and U: 3 % up to 70, a third at 400,
@@ -175,19 +169,29 @@ purpose purpose_of(const option_set& options) {
 }
 
 double seconds_of_order(const contender& c, double rows, offset_t entries, const purpose& use) {
-  if (use.kind == factorization_kind::gpu) return start_of_device + row_of_device * rows;
   const double speed = c.dissects ? std::pow(use.cores, power_of_dissection) : 1;
   return (c.row * rows + c.entry * static_cast<double>(entries)) / speed;
 }
 
-bool counts_tree(const purpose& use) {
-  return rates_of(use.kind).level > 0 || rates_of(use.kind).supernode > 0;
+bool takes_minimum_degree(const pattern_view& a, std::int64_t factorizations) {
+  if (factorizations >= many_factorizations) return false;
+  if (a.n_rows < least_rows_to_dissect) return true;
+  index_t longest = 0;
+  index_t short_rows = 0;  // with three neighbours
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    const auto length = static_cast<index_t>(a.row(i).size());
+    longest = std::max(longest, length);
+    short_rows += length <= 4 ? 1 : 0;
+  }
+  const double mean = static_cast<double>(a.nnz()) / a.n_rows;
+  return short_rows >= a.n_rows / 2 && longest >= most_neighbours_in_mesh * mean;
 }
 
-void count_tree(const ordered_tree& t, const purpose& use, order_cost& cost) {
+bool counts_supernodes(const purpose& use) { return rates_of(use.kind).supernode > 0; }
+
+void count_supernodes(const ordered_tree& t, order_cost& cost) {
   const std::size_t n = t.parent.size();
-  std::vector<index_t> size(n, 1), children(n, 0), height(n, 1), path(n, 0);
-  const bool counts_supernodes = rates_of(use.kind).supernode > 0;
+  std::vector<index_t> size(n, 1), children(n, 0), path(n, 0);
   for (std::size_t v = 0; v < n; ++v) {
     // A supernode of a leaf counts at its last column, another one at its first.
     const index_t up = t.parent[v];
@@ -196,23 +200,21 @@ void count_tree(const ordered_tree& t, const purpose& use, order_cost& cost) {
                            t.parent[v - 1] == static_cast<index_t>(v) && children[v] == 1 &&
                            t.counts[v] == t.counts[v - 1] - 1;
     // Children come before their parents: size[v] is complete here, size[parent] is not.
-    if (counts_supernodes && !in_leaf && !continues) {
+    if (!in_leaf && !continues) {
       ++cost.supernodes;
       ++path[v];
     }
-    cost.height = std::max(cost.height, height[v]);
     cost.supernodal_height = std::max(cost.supernodal_height, path[v]);
     if (up < 0) {
-      cost.supernodes += counts_supernodes && in_leaf ? 1 : 0;
+      cost.supernodes += in_leaf ? 1 : 0;
       continue;
     }
     size[at(up)] += size[v];
     ++children[at(up)];
-    height[at(up)] = std::max(height[at(up)], height[v] + 1);
     path[at(up)] = std::max(path[at(up)], path[v]);
   }
   // The children of the columns above the leaves that are leaves.
-  for (std::size_t v = 0; counts_supernodes && v < n; ++v) {
+  for (std::size_t v = 0; v < n; ++v) {
     const index_t up = t.parent[v];
     if (up >= 0 && size[v] <= most_columns_of_leaf && size[at(up)] > most_columns_of_leaf) {
       ++cost.supernodes;
@@ -230,28 +232,22 @@ double seconds_of_use(const order_cost& cost, const purpose& use) {
   const double once =
       (r.operation * cost.operations + r.entry * static_cast<double>(cost.entries)) /
           std::pow(use.cores, r.power) +
-      r.level * cost.height + r.supernode * cost.supernodes;
+      r.supernode * cost.supernodes;
   return once * static_cast<double>(use.factorizations);
 }
 
 double expected_gain(const contender& c, const best_so_far& best, const purpose& use) {
   double gain = c.gain;
-  // An order with fewer operations has fewer entries and a lower tree.
+  // An order with fewer operations has fewer entries.
   order_cost cost = best.cost;
   if (best.orders > 0) {
     gain = spread_of_seeds * gain_of_seed[std::min(at(best.orders), gain_of_seed.size()) - 1];
   } else if (!best.same_method) {
     gain = gain_of_dissection(best.cost);
-    // The highest branch of its tree is a stack of dense blocks of L and U.
-    cost.height = static_cast<index_t>(
-        std::min<double>(cost.height, std::sqrt(static_cast<double>(cost.entries))));
     cost.supernodal_height = 0;
-  } else if (!c.dissects) {
-    cost.supernodes = static_cast<index_t>(supernodes_of_degree * cost.supernodes);
   }
   cost.operations *= 1 - gain;
   cost.entries = static_cast<offset_t>(std::sqrt(1 - gain) * static_cast<double>(cost.entries));
-  cost.height = static_cast<index_t>(std::sqrt(1 - gain) * cost.height);
   return seconds_of_use(best.cost, use) - seconds_of_use(cost, use);
 }
 

@@ -64,10 +64,18 @@ struct contender {
   bool of_cores = false;  ///< only where reductions leave at most half of the vertices
 };
 
-/// The first dissection for a factorization on a device.
+/// Of amf.
+inline constexpr const char* score_degree = "score=degree";
+/// The dissection for few factorizations on a device. For many the device searches longer.
 inline constexpr const char* options_on_device = "tries=2,replicas=2,room=4,stride=3,flows=0";
-/// For as many the device searches longer at once.
 inline constexpr std::int64_t many_factorizations = 100;
+/// Fewer rows are not worth a dissection for few factorizations on a device.
+inline constexpr index_t least_rows_to_dissect = 10000;
+
+/// For factorizations of `a` on a device, where no order is counted: whether minimum degree takes
+/// less time in all than a dissection. It does for few factorizations of few rows, and of a graph
+/// with hubs that reductions leave little of.
+bool takes_minimum_degree(const pattern_view& a, std::int64_t factorizations);
 
 /// All of them, in the order in which they are considered.
 std::span<const contender> contenders();
@@ -75,10 +83,9 @@ std::span<const contender> contenders();
 /// Of the contender, for a graph with this many rows; of a dissection, those that reductions leave.
 /// entries: of L and U in the best order so far.
 double seconds_of_order(const contender& c, double rows, offset_t entries, const purpose& use);
-/// Whether the time of use depends on the elimination tree.
-bool counts_tree(const purpose& use);
-/// Counts the tree as far as the time of use depends on it.
-void count_tree(const ordered_tree& t, const purpose& use, order_cost& cost);
+/// Whether the time of use depends on the supernodes, and on the longest path of them.
+bool counts_supernodes(const purpose& use);
+void count_supernodes(const ordered_tree& t, order_cost& cost);
 /// Whether the factorization profits from the zeros of an unsymmetric A: others store blocks.
 bool uses_direction(const purpose& use);
 /// Of all factorizations, each with a solve.

@@ -204,6 +204,12 @@ TEST_CASE("automatic takes longer to order what will be factorized more often") 
   const ordering on_gpu = chosen("tridiagonal:n=30000", "kind=gpu");
   CHECK(on_gpu.title().starts_with("cpu_nested_dissection"));
   CHECK(quality_of(generate("tridiagonal:n=30000"), on_gpu.order, 1).height < 1000);
+  // A device dissects few rows, and those around a hub, for longer than it saves.
+  for (const char* small : {grid, "arrow:n=20000"}) {
+    CHECK(chosen(small, "kind=gpu").title() == "amf:score=degree");
+    CHECK(chosen(small, "kind=gpu,factorizations=100").title().starts_with("cpu_nested"));
+  }
+  CHECK(chosen(grid, "kind=distributed").title() == "amf:score=degree");
   // A dissection of a large mesh on many cores has no rival.
   CHECK(
       chosen("grid9:nx=230,ny=220", "kind=supernodal,cores=16").title().starts_with("cpu_nested"));
@@ -218,7 +224,7 @@ TEST_CASE("subtrees of at most 60 columns are supernodes, and long paths of them
     const pattern a = symmetrized(generate(spec), diagonal::drop);
     const ordered_tree t = tree_of_order(a, identity_order(a.n_rows));
     order_cost cost{.operations = t.operations, .entries = 2 * t.entries};
-    count_tree(t, use, cost);
+    count_supernodes(t, cost);
     return cost;
   };
   CHECK(counted("diagonal:n=7").supernodes == 7);
@@ -228,7 +234,6 @@ TEST_CASE("subtrees of at most 60 columns are supernodes, and long paths of them
   const order_cost chain = counted("tridiagonal:n=201");
   CHECK(chain.supernodes == 141);
   CHECK(chain.supernodal_height == 140);
-  CHECK(chain.height == 201);
   CHECK(seconds_of_use(chain, use) < 1);
   CHECK(seconds_of_use(counted("tridiagonal:n=20000"), use) > 1e6);
 }

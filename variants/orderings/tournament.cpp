@@ -77,8 +77,10 @@ class contest {
         settings_(settings),
         use_(use),
         exact_(use.kind == factorization_kind::operations) {
-    dissects_ = !settings.weights.empty() || settings.tree_levels > 1;
-    if (has_no_rival()) {
+    const bool on_gpu = use.kind == factorization_kind::gpu;
+    dissects_ = !settings.weights.empty() || (settings.tree_levels > 1 && !on_gpu);
+    if (on_gpu) {
+      dissects_ = dissects_ || !takes_minimum_degree(a, use.factorizations);
       graph_ = a;
       symmetric_ = false;
       return;
@@ -89,16 +91,17 @@ class contest {
     exact_ = exact_ && !symmetric_;
     if (symmetric_ && !dissects_) take_blocks();
     // Minimum fill on one core takes a tenth of a dissection there, and its operations are known.
-    const bool asks = use_.kind == factorization_kind::operations ||
-                      (use_.cores > 1 && use_.kind != factorization_kind::gpu);
+    const bool asks = use_.kind == factorization_kind::operations || use_.cores > 1;
     mesh_ = asks && symmetric_ && graph_.n_rows >= least_rows_of_mesh && shape().is_mesh;
   }
 
   ordering run() {
-    const index_t least =
-        use_.kind == factorization_kind::gpu ? least_rows_of_busy_device : least_rows_of_device;
+    const index_t least = on_gpu() ? least_rows_of_busy_device : least_rows_of_device;
     const bool host_only = settings_.host_only || blocks_ || graph_.n_rows < least;
-    for (entrant& e : entrants(host_only)) {
+    std::vector<entrant> all = entrants(host_only);
+    // Minimum degree makes fewer supernodes than minimum fill.
+    if (counts_supernodes(use_)) std::swap(all[0], all[1]);
+    for (entrant& e : all) {
       while (!fills_nothing() && e.orders < use_.seeds && pays(e)) compute(e);
     }
     if (best_.order.empty() && graph_.n_rows > 0) {
@@ -179,21 +182,21 @@ class contest {
   order_cost cost_of(const ordering& o) {
     const std::vector<index_t>& order = o.order;
     const bool may_be_bound = use_.kind != factorization_kind::operations && !exact_;
-    if (may_be_bound && o.cost && !counts_tree(use_)) return *o.cost;
+    if (may_be_bound && o.cost && !counts_supernodes(use_)) return *o.cost;
     if (exact_) {
       const order_quality q = quality_of(directed(), order, settings_.threads, settings_.stop);
-      return {.operations = q.flops, .entries = q.nnz_l + q.nnz_u, .height = q.height};
+      return {.operations = q.flops, .entries = q.nnz_l + q.nnz_u};
     }
     const ordered_tree t = tree_of_order(graph_, order, weights());
     order_cost cost{.operations = t.operations, .entries = 2 * t.entries};
-    count_tree(t, use_, cost);
+    if (counts_supernodes(use_)) count_supernodes(t, cost);
     return cost;
   }
 
   // Counts an order; whether it is the best so far.
   bool keep_if_better(ordering o, std::int64_t seed) {
     order_cost cost;
-    if (!has_no_rival()) {
+    if (!on_gpu()) {
       cost = cost_of(o);
       candidates_.push_back({o.title(), seed, cost.operations});
     }
@@ -206,11 +209,8 @@ class contest {
     return true;
   }
 
-  // Whether the first dissection is taken as it is.
-  [[nodiscard]] bool has_no_rival() const {
-    return use_.kind == factorization_kind::gpu &&
-           (use_.factorizations == 1 || use_.factorizations >= many_factorizations);
-  }
+  // Whether the first order is taken as it is.
+  [[nodiscard]] bool on_gpu() const { return use_.kind == factorization_kind::gpu; }
 
   // Of the vertices of graph_.
   [[nodiscard]] std::span<const index_t> weights() const {
@@ -228,16 +228,19 @@ class contest {
     return *shape_;
   }
 
+  [[nodiscard]] bool suits_gpu(const contender& c) const {
+    if (!dissects_) return std::string_view(c.options) == score_degree;
+    const bool is_few = use_.factorizations < many_factorizations;
+    return c.dissects && c.where == (is_few ? contender::on_gpu : contender::anywhere);
+  }
+
   bool pays(const entrant& e) {
     const contender& c = *e.terms;
-    const bool on_gpu = use_.kind == factorization_kind::gpu;
-    if ((mesh_ || on_gpu || dissects_) && !c.dissects) return false;
-    if (c.where == contender::on_gpu && (!on_gpu || use_.factorizations >= many_factorizations)) {
-      return false;
-    }
+    if (on_gpu()) return best_.order.empty() && suits_gpu(c);
+    if ((mesh_ || dissects_) && !c.dissects) return false;
+    if (c.where == contender::on_gpu) return false;
     // The first separators of a tree decide how work is divided, and are searched for longer.
-    if (c.where == contender::on_host && (on_gpu || settings_.tree_levels > 1)) return false;
-    if (has_no_rival() && !best_.order.empty()) return false;
+    if (c.where == contender::on_host && settings_.tree_levels > 1) return false;
     if (best_.order.empty()) return !c.of_cores;
     // By the name of the host: the choice is the same where a device computes the order.
     const bool again = std::ranges::find(methods_, std::string_view(c.method)) != methods_.end();

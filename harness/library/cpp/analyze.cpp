@@ -32,9 +32,13 @@ bool device_does_all(const analysis_options& options, bool on_device, index_t ro
 }
 
 // Whether the device may do all of this pattern: it cannot add missing diagonal entries, and a
-// diagonal matrix needs no analysis.
+// diagonal matrix needs no analysis. Minimum degree takes rows on the host.
 bool suits_device(const checked_input& in, const analysis_options& options) {
   const bool is_diagonal = in.a.nnz() == in.a.n_rows - in.missing;
+  if (options.order == order_method::automatic &&
+      orders::takes_minimum_degree(in.a, options.purpose.factorizations)) {
+    return false;
+  }
   return !is_diagonal && (in.missing == 0 || (options.match && !matches_on_host));
 }
 

@@ -168,7 +168,7 @@ order_request request_of(const analysis_options& options) {
 
 bool is_for_device_order(const analysis_options& options, index_t n) {
   return options.order == order_method::automatic && kind_of(options) == "gpu" &&
-         options.purpose.factorizations == 1 && n >= orders::least_rows_of_busy_device;
+         options.purpose.factorizations == 1 && n >= orders::least_rows_to_dissect;
 }
 
 int host_threads(const analysis_options& options) {
