@@ -2,6 +2,7 @@
 
 import statistics
 
+import numbers_orders
 import numbers_rivals
 import records
 
@@ -245,6 +246,7 @@ def readme():
     cells = {"METIS": (default_solves(), host), "SuperLU_DIST": (speeds("gpu_nested_dissection"), speeds("automatic")), "cuDSS": (threads, None)}
     doors = [line.split(" | ") for line in (records.ROOT / "README.md").read_text(encoding="utf-8").splitlines() if "[page](harness" in line]
     yield from numbers_rivals.front_page()
+    yield from numbers_orders.regrets_on_front_page()
     for name, (gpu, cores) in cells.items():
         door = next(d for d in doors if d[0].startswith(f"| {name}"))
         yield f"{door[0]} | {door[1]} | {mean_and_span(gpu)} | {mean_and_span(cores) if cores else '-'} |"

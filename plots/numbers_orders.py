@@ -5,6 +5,7 @@ import statistics
 
 import order_kinds as kinds
 import records
+import regret
 from numbers_records import RECORDS, digits, document, mean, mean_and_span, number, row, span, table
 
 FOLDER = RECORDS / "2026-11-26_h200_orders"
@@ -178,3 +179,29 @@ def fill_over_degree():
     for kind, name in (("real", "real matrices"), ("finite elements", "finite-element matrices"), ("power grid", "KKT systems of power grids")):
         mine = runs.where(package="this program, amf", kind=kind)
         yield row(f"{len(mine)} {name}", *(spread([number(r, c) / number(degree[r["input"]], c) for r in mine]) for c in ("operations", "nnz_lu")))
+
+
+def regrets_of_all_families():
+    """{(program, threads, factorizations): {order: regrets}}, where the least total is 20 ms or more."""
+    found = regret.regrets(records.read_kind([RECORDS / "2026-11-29_h200_regret" / "regret.jsonl"], "regret"))
+    return regret.of_all_families(found)
+
+
+@document("experiments/regret/README.md", "| program | values | orders of its own | given orders |", "| field | meaning |")
+def regrets_of_programs():
+    for (program, threads, k), orders in regrets_of_all_families().items():
+        if len(orders["automatic"]) >= regret.LEAST_INPUTS:
+            own = next(orders[o] for o in regret.SERIES["program's own"][0] if o in orders)
+            yield row(regret.NAMES[program], threads, f"{k:,}", len(orders["automatic"]),
+                      *("{:.2f} ({:.2f})".format(mean(v), max(v)) for v in (orders["automatic"], own, orders["metis"], orders["amd"])))
+
+
+def regrets_on_front_page():
+    found = regrets_of_all_families()
+
+    def of(program, order, threads=1):
+        return "{:.2f}".format(mean(found[program, threads, 1][order]))
+    yield (f"one solve in the order `automatic` takes {of('splu', 'automatic')} times as long in SciPy's `splu` as in the best order that is known "
+           f"(COLAMD {of('splu', 'splu:colamd')}), {of('cholmod', 'automatic')} in CHOLMOD (its default {of('cholmod', 'cholmod:default')}), "
+           f"{of('superlu_dist', 'automatic')} in SuperLU_DIST ({of('superlu_dist', 'superlu_dist:metis')}) and "
+           f"{of('cudss', 'automatic', 16)} in cuDSS ({of('cudss', 'cudss:own_threads', 16)})")

@@ -1,8 +1,8 @@
-"""Regret of orders by family of inputs: order, analysis, factorizations and solves over the least total of any known order.
+"""Regret of orders: order, analysis, factorizations and solves over the least total of any known order.
 
-A row of panels for each program, a column for each number of factorizations (one solve each); a marker is the geometric mean
-over the inputs of a family whose least total is 20 ms or more, a line ends at the worst. Records: lines of experiments/regret.
-Times are wall seconds, since a clock of the CPU may have ticks of 4 ms.
+A panel for each number of factorizations (one solve each), a row for each program; a marker is the geometric mean over the
+inputs whose least total is 20 ms or more, a line ends at the worst. Programs with fewer than five of them are in the table alone, which has
+the families. Records: lines of experiments/regret. Times are wall seconds, since a clock of the CPU may have ticks of 4 ms.
 """
 
 import collections
@@ -15,6 +15,8 @@ import style_dots as dots
 from style import plt
 
 LEAST_S = 0.02
+LEAST_INPUTS = 5
+NAMES = {"splu": "splu", "cholmod": "CHOLMOD", "superlu_dist": "SuperLU_DIST", "cudss": "cuDSS"}
 FACTORIZATIONS = (1, 10, 1000)
 # series: its orders, the first that a program has counts; colour and marker
 SERIES = {"automatic": (("automatic",), dots.COLOURS[0], "o"), "METIS": (("metis", "superlu_dist:metis"), dots.COLOURS[2], "s"),
@@ -51,38 +53,45 @@ def regrets(lines):
     return found
 
 
+def of_all_families(found):
+    """{(program, threads, factorizations): {order: [regret]}} of the inputs whose least total is large."""
+    shown = collections.defaultdict(lambda: collections.defaultdict(list))
+    for (program, threads, k, _, is_long), orders in found.items():
+        for order, values in orders.items() if is_long else ():
+            shown[program, threads, k][order] += values
+    return shown
+
+
 def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def panel(axis, families, shown):
-    """shown: {family: {order: regrets}}."""
+def panel(axis, programs, shown):
+    """shown: {program: {order: regrets}}."""
     for k, (series, (orders, colour, marker)) in enumerate(SERIES.items()):
-        drawn = [(y, values) for y, family in enumerate(families)
-                 for values in [next((shown[family][o] for o in orders if o in shown[family]), None)] if values]
+        drawn = [(y + 0.15 * (k - 2), values) for y, program in enumerate(programs)
+                 for values in [next((shown[program][o] for o in orders if o in shown[program]), None)] if values]
         for y, values in drawn:
-            axis.plot([mean(values), max(values)], [y + 0.15 * (k - 2)] * 2, color=colour, linewidth=0.8)
-        axis.plot([mean(v) for _, v in drawn], [y + 0.15 * (k - 2) for y, _ in drawn], marker, color=colour, markersize=3.5, label=series)
-    axis.set(xscale="log", yticks=range(len(families)), ylim=(len(families) - 0.5, -0.5))
-    axis.set_yticks(range(len(families)), families)
-    axis.set_xlim(0.97, None)
+            axis.plot([mean(values), max(values)], [y, y], color=colour, linewidth=0.8)
+        axis.plot([mean(v) for _, v in drawn], [y for y, _ in drawn], marker, color=colour, markersize=3.5, label=series)
+    axis.set(xscale="log", ylim=(len(programs) - 0.5, -0.5), xlim=(0.97, None), xlabel="regret")
+    axis.set_yticks(range(len(programs)), [f"{NAMES[p]}, {threads} {'rank' if p == 'superlu_dist' else 'thread'}{'s' * (threads > 1)}"
+                                           for p, threads in programs])
     dots.plain_log(axis.xaxis)
 
 
 def draw(args):
     found = regrets(records.read_kind(args.records, "regret"))
-    programs = sorted({key[:2] for key in found})
-    if not programs:
+    if not found:
         raise records.Absent("no lines of experiments/regret")
-    families = sorted({key[3] for key in found if key[4]})
-    fig, axes = plt.subplots(len(programs), len(FACTORIZATIONS), squeeze=False, sharey=True, layout="constrained",
-                             figsize=(8.5, len(programs) * (0.8 + 0.32 * len(families))))
-    for (program, threads), row in zip(programs, axes):
-        for k, axis in zip(FACTORIZATIONS, row):
-            panel(axis, families, {f: found.get((program, threads, k, f, True), {}) for f in families})
-            axis.set_title(f"{program}, {threads} thread{'s' * (threads > 1)}, {k:,} factorization{'s' * (k > 1)}", fontsize=dots.TEXT)
-    for axis in axes[-1]:
-        axis.set_xlabel("regret")
+    shown = of_all_families(found)
+    programs = [p for p in sorted({key[:2] for key in found}, key=lambda p: (list(NAMES).index(p[0]), p[1]))
+                if max((len(v) for v in shown[*p, FACTORIZATIONS[-1]].values()), default=0) >= LEAST_INPUTS]
+    fig, axes = plt.subplots(1, len(FACTORIZATIONS), squeeze=False, sharey=True, layout="constrained",
+                             figsize=(9.5, 0.9 + 0.55 * len(programs)))
+    for k, axis in zip(FACTORIZATIONS, axes[0]):
+        panel(axis, programs, {p: shown[*p, k] for p in programs})
+        axis.set_title(f"{k:,} factorization{'s' * (k > 1)}", fontsize=dots.TEXT)
     axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=dots.TEXT)
     style.save(fig, args.out, "regret", COLUMNS,
                [(*key[:4], ">= 20 ms" if key[4] else "< 20 ms", order, len(values), f"{mean(values):.3f}", f"{max(values):.2f}")
