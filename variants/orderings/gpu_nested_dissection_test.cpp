@@ -10,7 +10,7 @@
 #include "common/generators.hpp"
 #include "common/ordering.hpp"
 #include "common/random.hpp"
-#include "variants/orderings/dissection/test_graphs.hpp"
+#include "variants/orderings/dissection/test_subjects.hpp"
 
 using namespace gsofa;
 
