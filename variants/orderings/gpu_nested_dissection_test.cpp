@@ -10,6 +10,7 @@
 #include "common/generators.hpp"
 #include "common/ordering.hpp"
 #include "common/random.hpp"
+#include "variants/orderings/dissection/test_subjects.hpp"
 
 using namespace gsofa;
 
@@ -87,6 +88,17 @@ TEST_CASE("the device's nested dissection finds the host's order") {
     CAPTURE(spec);
     check_equal(generate(spec), ":room=1", -1);
     check_equal(generate(spec), ":leaf_order=20,tries=3,room=3,idle_moves=20,stride=2,flows=2", 7);
+  }
+}
+
+TEST_CASE(
+    "the device has the host's order of graphs of every kind, with small parts and large leaves") {
+  for (const pattern& a : orders::test::subjects()) {
+    CAPTURE(a.n_rows);
+    CAPTURE(a.nnz());
+    check_equal(a, ":leaf_order=1,room=1,reduce=0", 1);
+    check_equal(a, ":leaf_order=5,tries=2,replicas=3,room=2", 2);
+    check_equal(a, ":leaf_order=40,room=1,reduce=0", 3, 3);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "common/symmetrize.hpp"
 #include "variants/orderings/dissection/device/stages.hpp"
 #include "variants/orderings/dissection/host/stages.hpp"
+#include "variants/orderings/dissection/test_subjects.hpp"
 
 namespace gsofa::orders::test {
 
@@ -21,44 +22,6 @@ inline gpu::memory_budget budget_of_tests() {
   gpu::memory_budget budget;
   budget.set_limit(offset_t{1} << 31);
   return budget;
-}
-
-// Symmetric patterns without diagonal.
-inline std::vector<pattern> subjects() {
-  std::vector<pattern> out;
-  for (const char* spec : {"diagonal:n=0",
-                           "diagonal:n=1",
-                           "diagonal:n=2",
-                           "diagonal:n=70",
-                           "dense:n=2",
-                           "dense:n=30",
-                           "tridiagonal:n=61",
-                           "tridiagonal:n=300",
-                           "arrow:n=60",
-                           "arrow:n=90,tip=first",
-                           "arrow:n=700",
-                           "banded:n=90,lower=7,upper=7",
-                           "grid5:nx=17,ny=11",
-                           "grid5:nx=9",
-                           "grid5:nx=40,ny=3,drop=0.3,seed=2",
-                           "grid7:nx=7",
-                           "grid9:nx=12",
-                           "grid15:nx=5",
-                           "grid27:nx=5",
-                           "elasticity3d:nx=3,ny=4,nz=3",
-                           "circuit:n=200,hubs=3,seed=1",
-                           "circuit:n=450,hubs=4,supply=0.8,seed=4",
-                           "circuit:n=90,seed=5",
-                           "random:n=95,degree=1,seed=1",
-                           "random:n=150,degree=2,seed=2",
-                           "random:n=99,degree=5,seed=3",
-                           "random:n=260,degree=9,seed=4",
-                           "circuit:n=300,degree=1,drop=0.4,seed=5",
-                           "random:n=64,degree=20,seed=6",
-                           "columns:columns=2,stages=8,components=3"}) {
-    out.push_back(symmetrized(generate(spec), diagonal::drop));
-  }
-  return out;
 }
 
 inline graph graph_of(const pattern& a) {
@@ -97,91 +60,6 @@ std::vector<T> values_of(const device::growing_array<T>& array, offset_t size) {
   std::vector<T> values(at(size));
   gpu::copy_to_host(values.data(), array.data(), size);
   return values;
-}
-
-// A finest level of graphs whose edges have weight 1.
-inline void put_graphs(device::level& l, const std::vector<graph>& graphs) {
-  std::vector<index_t> owner, adj, weight;
-  std::vector<offset_t> begin, end, entries;
-  l.first.assign(1, 0);
-  l.total.clear();
-  l.weighted = false;
-  for (const graph& g : graphs) {
-    const index_t first = l.first.back();
-    for (index_t v = 0; v < g.n; ++v) {
-      owner.push_back(static_cast<index_t>(l.total.size()));
-      weight.push_back(g.weight[at(v)]);
-      adj.push_back(-7);  // a gap
-      begin.push_back(static_cast<offset_t>(adj.size()));
-      for (const index_t u : g.row(v)) adj.push_back(first + u);
-      end.push_back(static_cast<offset_t>(adj.size()));
-    }
-    entries.push_back(g.entries);
-    l.total.push_back(g.total);
-    l.first.push_back(first + g.n);
-  }
-  l.room = static_cast<offset_t>(adj.size());
-  put(l.d_first, l.first);
-  put(l.d_owner, owner);
-  put(l.d_adj, adj);
-  put(l.d_weight, weight);
-  put(l.d_begin, begin);
-  put(l.d_end, end);
-  put(l.d_total, l.total);
-  put(l.d_entries, entries);
-}
-
-// The graphs of a level, with sorted rows; from_finer from the map.
-inline std::vector<graph> graphs_of(const device::level& l) {
-  if (l.graphs() == 0) return {};
-  const index_t n = l.first.back();
-  CHECK(values_of(l.d_first, l.graphs() + 1) == l.first);
-  CHECK(values_of(l.d_total, l.graphs()) == l.total);
-  const auto owner = values_of(l.d_owner, n);
-  const auto begin = values_of(l.d_begin, n);
-  const auto end = values_of(l.d_end, n);
-  const auto weight = values_of(l.d_weight, n);
-  const auto adj = values_of(l.d_adj, l.room);
-  const auto edge = l.weighted ? values_of(l.d_edge, l.room) : std::vector<index_t>(at(l.room), 1);
-  const auto entries = values_of(l.d_entries, l.graphs());
-  std::vector<index_t> map;
-  if (!l.parent.empty()) {
-    CHECK(values_of(l.d_parent, l.graphs()) == l.parent);
-    CHECK(values_of(l.d_map_first, l.graphs() + 1) == l.map_first);
-    map = values_of(l.d_map, l.map_first.back());
-  }
-  std::vector<graph> out;
-  for (index_t i = 0; i < l.graphs(); ++i) {
-    graph g;
-    const index_t first = l.first[at(i)];
-    g.n = l.size_of(i);
-    g.total = l.total[at(i)];
-    g.entries = entries[at(i)];
-    for (index_t v = first; v < first + g.n; ++v) {
-      CHECK(owner[at(v)] == i);
-      g.weight.push_back(weight[at(v)]);
-      std::vector<std::pair<index_t, index_t>> row;
-      REQUIRE(begin[at(v)] >= 0);
-      REQUIRE(end[at(v)] <= l.room);
-      for (offset_t e = begin[at(v)]; e < end[at(v)]; ++e) {
-        row.emplace_back(adj[at(e)] - first, edge[at(e)]);
-      }
-      std::ranges::sort(row);
-      g.begin.push_back(static_cast<offset_t>(g.adj.size()));
-      for (const auto& [u, w] : row) {
-        g.adj.push_back(u);
-        g.edge.push_back(w);
-      }
-      g.end.push_back(static_cast<offset_t>(g.adj.size()));
-    }
-    if (!l.parent.empty()) {
-      for (offset_t k = l.map_first[at(i)]; k < l.map_first[at(i) + 1]; ++k) {
-        g.from_finer.push_back(map[at(k)] - first);
-      }
-    }
-    out.push_back(std::move(g));
-  }
-  return out;
 }
 
 inline bool same(const graph& found, const graph& expected) {
@@ -235,6 +113,7 @@ inline void put_level(device::level& l, const std::vector<const graph*>& graphs,
     for (const index_t v : g->from_finer) map.push_back(first + v);
     l.map_first.push_back(static_cast<offset_t>(map.size()));
   }
+  l.room = static_cast<offset_t>(adj.size());
   put(l.d_first, l.first);
   put(l.d_owner, owner);
   put(l.d_adj, adj);

@@ -46,7 +46,9 @@ int check_separators(const std::vector<graph>& graphs, std::uint64_t seed) {
   orders::device::host_link link;
   orders::device::flow_space space(budget);
   orders::device::level whole(budget);
-  orders::test::put_graphs(whole, graphs);
+  std::vector<const graph*> all;
+  for (const graph& g : graphs) all.push_back(&g);
+  orders::test::put_level(whole, all, {});
   orders::flow_space host_space;
   std::vector<trial> host;
   std::vector<index_t> chosen;
