@@ -39,13 +39,13 @@ struct gsofa_analyzer {
 
 namespace {
 
-template <class Offset, class Index>
-std::size_t entries_of(const gsofa::basic_csr_view<Offset, Index>& a) {
-  return a.col_idx.size();
-}
-template <class Offset, class Index>
-std::size_t entries_of(const gsofa::basic_csc_view<Offset, Index>& a) {
-  return a.row_idx.size();
+// The indices of a view by rows or by columns.
+auto indices_of(const auto& view) {
+  if constexpr (requires { view.col_idx; }) {
+    return view.col_idx;
+  } else {
+    return view.row_idx;
+  }
 }
 
 struct owning_profile : gsofa_profile {
@@ -321,7 +321,7 @@ gsofa_status gsofa_match(const gsofa_pattern* a, const double values[], const ch
     with_view(*a, [&](const auto& view) {
       gsofa::match_options options;
       if (method != nullptr) options.method = method;
-      if (values != nullptr) options.values = {values, entries_of(view)};
+      if (values != nullptr) options.values = {values, indices_of(view).size()};
       const gsofa::match_result found = gsofa::match(view, options);
       std::ranges::copy(found.row_of_col, row_of_col);
       const auto give = [&](const std::vector<double>& scale, double* out) {

@@ -45,17 +45,13 @@ std::vector<double> values_by_rows(const pattern_view& a, bool by_columns,
   }
   return values;
 }
-template <class Offset, class Index>
-std::vector<double> values_by_rows(const pattern_view& a,
-                                   const basic_csr_view<Offset, Index>& given,
+std::vector<double> values_by_rows(const pattern_view& a, const auto& given,
                                    std::span<const double> values) {
-  return values_by_rows(a, false, given.row_ptr, given.col_idx, values);
-}
-template <class Offset, class Index>
-std::vector<double> values_by_rows(const pattern_view& a,
-                                   const basic_csc_view<Offset, Index>& given,
-                                   std::span<const double> values) {
-  return values_by_rows(a, true, given.col_ptr, given.row_idx, values);
+  if constexpr (requires { given.row_ptr; }) {
+    return values_by_rows(a, false, given.row_ptr, given.col_idx, values);
+  } else {
+    return values_by_rows(a, true, given.col_ptr, given.row_idx, values);
+  }
 }
 
 template <class View>
