@@ -232,7 +232,7 @@ row_matching compute_matching(const pattern_view& a, std::span<const double> val
   const pattern t = transpose(a);
   const bool symmetric =
       std::ranges::equal(a.row_ptr, t.row_ptr) && std::ranges::equal(a.col_idx, t.col_idx);
-  row_matching m = info->compute({a, has_values ? &costs : nullptr}, settings);
+  row_matching m = info->compute({a, t, has_values ? &costs : nullptr}, settings);
   m.method = spec;
   m.symmetric_pattern = symmetric;
   m.zero_diagonal = count_missing_diagonal(a);

@@ -38,9 +38,9 @@ std::int64_t fixed_log2(double value, int bits);
 /// naming the row and the column from 1.
 matching_costs costs_of(const pattern_view& a, std::span<const double> values);
 
-/// The input of a matching: a square pattern and, where values are given, their costs.
+/// The input of a matching: a square pattern, its transpose and, where values are given, the costs.
 struct matching_input {
-  pattern_view a;
+  pattern_view a, t;
   const matching_costs* costs = nullptr;  ///< null: the pattern is all that is known
 };
 

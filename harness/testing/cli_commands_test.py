@@ -10,6 +10,32 @@ from cli_support import (GSOFA, GSOFA_COUNTING, ROOT, OK, FAILED, BAD_INPUT, UNA
                          call, file_size_limit, records_of, worked_example, CliTest)
 
 
+class MatchTest(CliTest):
+    def test_a_table_of_checked_matchings(self):
+        done = call("match", "gen:grid5:nx=6", "--matching", "maximum,symmetric,weighted", "--repeat", "2")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        rows = [line.split() for line in done.stdout.splitlines()[1:4]]
+        self.assertEqual([row[:2] for row in rows], [[name, "pass"] for name in ("maximum", "symmetric", "weighted")])
+        self.assertEqual([row[3] for row in rows], ["36"] * 3)
+
+    def test_values_decide_and_singular_matrices_have_a_rank(self):
+        head = "%%MatrixMarket matrix coordinate real general\n"
+        weighs = call("match", self.write("weighs.mtx", head + "2 2 4\n1 1 1e-9\n1 2 2\n2 1 3\n2 2 1\n"), "--matching", "weighted,maximum")
+        self.assertEqual(weighs.returncode, OK, weighs.stderr)
+        self.assertEqual([line.split()[5] for line in weighs.stdout.splitlines()[1:3]], ["1", "3.33e-10"])
+        singular = call("match", self.write("singular.mtx", SINGULAR), "--matching", "symmetric")
+        self.assertEqual((singular.returncode, singular.stdout.splitlines()[1].split()[3]), (OK, "1"))
+
+    def test_bad_input_is_one_line(self):
+        nan = self.write("nan.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 nan\n")
+        for arguments, words in (((nan, "--matching", "weighted"), "row 2, column 2: the value is not a number"), (("gen:grid5:nx=3", "--matching", "weihgted"), "did you mean 'weighted'"),
+                                 ((self.write("rectangular.mtx", RECTANGULAR),), "square")):
+            done = call("match", *arguments)
+            self.assertEqual(done.returncode, BAD_INPUT, done.stdout)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(words, done.stderr)
+
+
 class ListTest(CliTest):
     def test_json_is_an_array_of_objects_with_names(self):
         done = call("list", "--json")

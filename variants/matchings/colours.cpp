@@ -77,17 +77,19 @@ void match_forced(const pattern_view& a, const pattern_view& t, pairs& m) {
   }
 }
 
-agreement refine_colours(const pattern_view& a, const pattern_view& t, const pairs& m) {
+agreement refine_colours(const pattern_view& a, const pattern_view& t,
+                         const pattern_view& candidates, const pairs& m) {
   colour_list rows = degrees(a, m.row_of_col), cols = degrees(t, m.col_of_row);
   colour_list new_rows = rows, new_cols = cols;
-  agreement out{.depth = std::vector<std::uint8_t>(at(a.nnz()), 0)};
-  offset_t before = a.nnz() + 1;
+  agreement out{.depth = std::vector<std::uint8_t>(at(candidates.nnz()), 0)};
+  offset_t before = candidates.nnz() + 1;
   for (;; ++out.rounds) {
     offset_t agreeing = 0;
     for (index_t i = 0; i < a.n_rows; ++i) {
       if (m.col_of_row[at(i)] != -1) continue;
-      for (auto p = at(a.row_ptr[at(i)]); p < at(a.row_ptr[at(i) + 1]); ++p) {
-        const index_t j = a.col_idx[p];
+      const auto end = at(candidates.row_ptr[at(i) + 1]);
+      for (auto p = at(candidates.row_ptr[at(i)]); p < end; ++p) {
+        const index_t j = candidates.col_idx[p];
         if (out.depth[p] == out.rounds && m.row_of_col[at(j)] == -1 && rows[at(i)] == cols[at(j)]) {
           ++out.depth[p];
           ++agreeing;

@@ -11,10 +11,10 @@ namespace gsofa::matchings {
 /// these pairs (Karp & Sipser 1981). O(nnz). t: the transpose of `a`.
 void match_forced(const pattern_view& a, const pattern_view& t, pairs& m);
 
-/// How long the colours of the ends of each entry agree.
+/// How long the colours of the ends of each candidate agree.
 struct agreement {
   std::vector<std::uint8_t>
-      depth;       ///< nnz: rounds in which the colours of row and column are equal
+      depth;       ///< by candidate: rounds in which the colours of row and column are equal
   int rounds = 0;  ///< the most
 };
 
@@ -23,7 +23,8 @@ struct agreement {
 /// ignore the numbering; entries of matched rows and columns do not exist. If some permutation of
 /// the rows makes the pattern symmetric, it moves a row to a column whose colour agrees in all
 /// rounds. At most 20 rounds of O(nnz); they end when less than 1/64 of the agreeing
-/// entries cease to agree.
-agreement refine_colours(const pattern_view& a, const pattern_view& t, const pairs& m);
+/// candidates cease to agree.
+agreement refine_colours(const pattern_view& a, const pattern_view& t,
+                         const pattern_view& candidates, const pairs& m);
 
 }  // namespace gsofa::matchings

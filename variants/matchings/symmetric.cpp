@@ -2,8 +2,6 @@
 // keeps its rows.
 
 #include <algorithm>
-#include <cstdint>
-#include <vector>
 
 #include "common/matching.hpp"
 #include "common/ordering.hpp"
@@ -14,14 +12,12 @@ namespace gsofa::matchings {
 namespace {
 
 row_matching symmetric(const matching_input& input, const matching_settings&) {
-  const pattern_view& a = input.a;
-  const pattern t = transpose(a);
+  const auto& [a, t, costs] = input;
   const bool is_symmetric =
       std::ranges::equal(a.row_ptr, t.row_ptr) && std::ranges::equal(a.col_idx, t.col_idx);
   row_matching m;
-  m.row_of_col = is_symmetric && count_missing_diagonal(a) == 0
-                     ? identity_order(a.n_rows)
-                     : search_symmetric(a, t, std::vector<std::uint8_t>(at(a.nnz()), 1)).row_of_col;
+  m.row_of_col = is_symmetric && count_missing_diagonal(a) == 0 ? identity_order(a.n_rows)
+                                                                : search_symmetric(a, t).row_of_col;
   return m;
 }
 

@@ -17,40 +17,29 @@ constexpr int least_gain = 200;     // step 6 ends when a round adds less than 1
 constexpr int gain_weight = 4;
 constexpr int keys = 512;  // of each half: entries that agree in all rounds come first
 
-// The entries with a flag.
-pattern allowed_only(const pattern_view& a, const std::vector<std::uint8_t>& allowed) {
-  pattern out{a.n_rows, a.n_cols, {0}, {}};
-  for (index_t i = 0; i < a.n_rows; ++i) {
-    for (auto p = at(a.row_ptr[at(i)]); p < at(a.row_ptr[at(i) + 1]); ++p) {
-      if (allowed[p] != 0) out.col_idx.push_back(a.col_idx[p]);
-    }
-    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
-  }
-  return out;
+bool is_perfect(const pairs& m) {
+  return std::ranges::find(m.row_of_col, -1) == m.row_of_col.end();
 }
 
 class search {
  public:
-  search(const pattern_view& a, const pattern_view& t, const std::vector<std::uint8_t>& allowed)
+  search(const pattern_view& a, const pattern_view& t, const pattern_view& candidates, pairs forced)
       : a_(a),
         t_(t),
-        allowed_(allowed),
-        candidates_(allowed_only(a, allowed)),
-        m_(a.n_rows),
+        candidates_(candidates),
+        m_(std::move(forced)),
         limit_(std::clamp<offset_t>(4 * (a.nnz() / std::max<offset_t>(a.n_rows, 1)), 64, 1 << 15)),
-        row_of_(at(a.nnz())),
-        gain_(at(a.nnz()), 0),
+        gain_(at(candidates.nnz()), 0),
         mark_(at(a.n_cols), -1),
         changed_(at(a.n_cols), 1) {
     for (index_t i = 0; i < a.n_rows; ++i) {
-      std::fill(row_of_.begin() + a.row_ptr[at(i)], row_of_.begin() + a.row_ptr[at(i) + 1], i);
+      row_of_.resize(at(candidates_.row_ptr[at(i) + 1]), i);
     }
   }
 
   pairs matching() {
-    match_forced(candidates_, transpose(candidates_), m_);
     {
-      const agreement agrees = refine_colours(a_, t_, m_);
+      const agreement agrees = refine_colours(a_, t_, candidates_, m_);
       match_unique(agrees);
       match_greedily(agrees);
     }
@@ -69,9 +58,9 @@ class search {
 
  private:
   [[nodiscard]] bool is_open(std::size_t p) const {
-    return allowed_[p] != 0 && m_.col_of_row[at(row_of_[p])] == -1 &&
-           m_.row_of_col[at(a_.col_idx[p])] == -1;
+    return m_.col_of_row[at(row_of_[p])] == -1 && m_.row_of_col[at(col_of(p))] == -1;
   }
+  [[nodiscard]] index_t col_of(std::size_t p) const { return candidates_.col_idx[p]; }
   [[nodiscard]] bool is_long(std::span<const index_t> line) const {
     return std::ssize(line) > limit_;
   }
@@ -95,17 +84,15 @@ class search {
   void match_unique(const agreement& agrees) {
     deepest rows(a_.n_rows), cols(a_.n_cols);
     for (std::size_t p = 0; p < row_of_.size(); ++p) {
-      if (allowed_[p] == 0) continue;
       rows.add(row_of_[p], agrees.depth[p]);
-      cols.add(a_.col_idx[p], agrees.depth[p]);
+      cols.add(col_of(p), agrees.depth[p]);
     }
     key_.assign(row_of_.size(), 0);
     for (std::size_t p = 0; p < row_of_.size(); ++p) {
       const std::uint8_t d = agrees.depth[p];
-      const int rarity = std::min(rows.rarity(row_of_[p], d), cols.rarity(a_.col_idx[p], d));
+      const int rarity = std::min(rows.rarity(row_of_[p], d), cols.rarity(col_of(p), d));
       key_[p] = static_cast<std::uint8_t>(d + rarity);
-      if (allowed_[p] != 0 && rarity == 2 && d == agrees.rounds)
-        m_.match(row_of_[p], a_.col_idx[p]);
+      if (is_open(p) && rarity == 2 && d == agrees.rounds) m_.match(row_of_[p], col_of(p));
     }
   }
 
@@ -126,9 +113,9 @@ class search {
         const std::size_t p = at(buckets[b].back());
         buckets[b].pop_back();
         if (key(p) != b || !is_open(p)) continue;
-        m_.match(row_of_[p], a_.col_idx[p]);
+        m_.match(row_of_[p], col_of(p));
         std::size_t top = b;
-        give_gains(row_of_[p], a_.col_idx[p], [&](std::size_t e) {
+        give_gains(row_of_[p], col_of(p), [&](std::size_t e) {
           if (!is_open(e)) return;
           ++gain_[e];
           buckets[key(e)].push_back(static_cast<offset_t>(e));
@@ -147,8 +134,9 @@ class search {
     mark_[at(c)] = -1;
     for (const index_t i : t_.row(c)) {
       if (i == r || is_long(a_.row(i))) continue;
-      for (auto e = at(a_.row_ptr[at(i)]); e < at(a_.row_ptr[at(i) + 1]); ++e) {
-        if (mark_[at(a_.col_idx[e])] == c) give(e);
+      const auto end = at(candidates_.row_ptr[at(i) + 1]);
+      for (auto e = at(candidates_.row_ptr[at(i)]); e < end; ++e) {
+        if (mark_[at(col_of(e))] == c) give(e);
       }
     }
     for (const index_t j : a_.row(r)) mark_[at(j)] = -1;
@@ -164,7 +152,7 @@ class search {
     }
     offset_t sum = 0;
     for (std::size_t p = 0; p < row_of_.size(); ++p) {
-      if (m_.row_of_col[at(a_.col_idx[p])] == row_of_[p]) sum += gain_[p];
+      if (m_.row_of_col[at(col_of(p))] == row_of_[p]) sum += gain_[p];
     }
     return sum;
   }
@@ -173,13 +161,13 @@ class search {
   void match_by_gains() {
     std::vector<std::vector<offset_t>> buckets(keys);
     for (std::size_t p = 0; p < row_of_.size(); ++p) {
-      const int kept = m_.row_of_col[at(a_.col_idx[p])] == row_of_[p] ? 1 : 0;
+      const int kept = m_.row_of_col[at(col_of(p))] == row_of_[p] ? 1 : 0;
       buckets[at(std::min(keys - 1, gain_[p] + kept))].push_back(static_cast<offset_t>(p));
     }
     m_ = pairs(a_.n_rows);
     for (std::size_t b = keys; b-- > 0;) {
       for (const offset_t p : buckets[b]) {
-        if (is_open(at(p))) m_.match(row_of_[at(p)], a_.col_idx[at(p)]);
+        if (is_open(at(p))) m_.match(row_of_[at(p)], col_of(at(p)));
       }
     }
   }
@@ -218,12 +206,12 @@ class search {
     for (std::size_t p = 0; p < row_of_.size(); ++p) {
       const index_t i = row_of_[p];
       const index_t j = m_.col_of_row[at(i)];
-      const index_t k = a_.col_idx[p];
+      const index_t k = col_of(p);
       const index_t r = m_.row_of_col[at(k)];
       if (j == -1 || r == -1 || r == i || tried_[at(j)] == 0) continue;
       if (is_long(a_.row(i)) || is_long(a_.row(r)) || is_long(t_.row(j)) || is_long(t_.row(k)))
         continue;
-      if (allowed_[p] == 0 || !std::ranges::binary_search(candidates_.row(r), j)) continue;
+      if (!std::ranges::binary_search(candidates_.row(r), j)) continue;
       if (gain_at(r, j, k) + gain_at(i, k, j) > gain_at(i, j, k) + gain_at(r, k, j)) {
         m_.match(r, j);
         m_.match(i, k);
@@ -238,29 +226,34 @@ class search {
 
   const pattern_view& a_;
   const pattern_view& t_;
-  const std::vector<std::uint8_t>& allowed_;
-  const pattern candidates_;
+  const pattern_view& candidates_;
   pairs m_;
   const offset_t limit_;
-  std::vector<index_t> row_of_;                // of each entry
-  std::vector<std::uint16_t> gain_;            // of each entry; at most limit_
-  std::vector<std::uint8_t> key_;              // of each entry, without gains
+  std::vector<index_t> row_of_;                // of each candidate
+  std::vector<std::uint16_t> gain_;            // of each candidate; at most limit_
+  std::vector<std::uint8_t> key_;              // of each candidate, without gains
   std::vector<index_t> mark_;                  // -1 between uses
   std::vector<std::uint8_t> tried_, changed_;  // positions
 };
 
 }  // namespace
 
-pairs search_symmetric(const pattern_view& a, const pattern_view& t,
-                       const std::vector<std::uint8_t>& allowed) {
-  return search(a, t, allowed).matching();
+pairs search_symmetric(const pattern_view& a, const pattern_view& t) {
+  pairs forced(a.n_rows);
+  match_forced(a, t, forced);
+  return is_perfect(forced) ? forced : search(a, t, a, std::move(forced)).matching();
 }
 
-pairs more_symmetric(const pattern_view& a, const pattern_view& t, pairs first, pairs second) {
-  return count_symmetric(a, t, second.row_of_col, second.col_of_row) >
-                 count_symmetric(a, t, first.row_of_col, first.col_of_row)
-             ? std::move(second)
-             : std::move(first);
+pairs more_symmetric(const pattern_view& a, const pattern_view& t, const pattern_view& allowed,
+                     pairs first) {
+  pairs forced(a.n_rows);
+  match_forced(allowed, transpose(allowed), forced);
+  if (is_perfect(forced)) return first;
+  const offset_t count = count_symmetric(a, t, first.row_of_col, first.col_of_row);
+  if (count == a.nnz() - a.n_rows) return first;
+  pairs second = search(a, t, allowed, std::move(forced)).matching();
+  const bool gains = count_symmetric(a, t, second.row_of_col, second.col_of_row) > count;
+  return gains ? second : first;
 }
 
 }  // namespace gsofa::matchings

@@ -15,19 +15,17 @@
 /// first. Rows and columns longer than limit_ give and get no gains, so that each step takes
 /// O(limit_ nnz).
 
-#include <cstdint>
-#include <vector>
-
 #include "variants/matchings/augment.hpp"
 
 namespace gsofa::matchings {
 
-/// Searches such a matching of the entries of `a` with a flag in `allowed` (nnz); all entries count
-/// as symmetric or not. t: the transpose of `a`.
-pairs search_symmetric(const pattern_view& a, const pattern_view& t,
-                       const std::vector<std::uint8_t>& allowed);
+/// Searches such a matching. Here and below, t is the transpose of `a`.
+pairs search_symmetric(const pattern_view& a, const pattern_view& t);
 
-/// The matching with more symmetric entries; the first of equal ones.
-pairs more_symmetric(const pattern_view& a, const pattern_view& t, pairs first, pairs second);
+/// `first`, a perfect matching of the entries `allowed` of `a`, or another one of them with more
+/// symmetric entries; all entries of `a` count as symmetric or not. O(nnz of `allowed`) if it has
+/// no other perfect matching.
+pairs more_symmetric(const pattern_view& a, const pattern_view& t, const pattern_view& allowed,
+                     pairs first);
 
 }  // namespace gsofa::matchings

@@ -39,6 +39,15 @@ struct gsofa_analyzer {
 
 namespace {
 
+// The indices of a view by rows or by columns.
+auto indices_of(const auto& view) {
+  if constexpr (requires { view.col_idx; }) {
+    return view.col_idx;
+  } else {
+    return view.row_idx;
+  }
+}
+
 struct owning_profile : gsofa_profile {
   gsofa::fill_profile found;
 };
@@ -302,6 +311,29 @@ gsofa_status gsofa_analyzer_update_device(gsofa_analyzer* by, const gsofa_device
                                           const int32_t previous[], const gsofa_options* options,
                                           const gsofa_analysis** out) {
   return update(by, a, previous, options, out);
+}
+
+gsofa_status gsofa_match(const gsofa_pattern* a, const double values[], const char* method,
+                         int32_t row_of_col[], double row_scale[], double col_scale[],
+                         int32_t* structural_rank) {
+  if (a == nullptr || row_of_col == nullptr || structural_rank == nullptr) return null_argument();
+  return status_of([&] {
+    with_view(*a, [&](const auto& view) {
+      gsofa::match_options options;
+      if (method != nullptr) options.method = method;
+      if (values != nullptr) options.values = {values, indices_of(view).size()};
+      const gsofa::match_result found = gsofa::match(view, options);
+      std::ranges::copy(found.row_of_col, row_of_col);
+      const auto give = [&](const std::vector<double>& scale, double* out) {
+        if (out == nullptr) return;
+        if (scale.empty()) std::fill_n(out, found.row_of_col.size(), 1.0);
+        std::ranges::copy(scale, out);
+      };
+      give(found.row_scale, row_scale);
+      give(found.col_scale, col_scale);
+      *structural_rank = found.structural_rank;
+    });
+  });
 }
 
 gsofa_status gsofa_elimination_tree(const gsofa_pattern* a, int32_t parent[]) {

@@ -14,7 +14,8 @@ KINDS = {"int": "integer(c_int)", "int32_t": "integer(c_int32_t)", "int64_t": "i
          "size_t": "integer(c_size_t)", "double": "real(c_double)"}
 # Arrays that may be NULL, which an array of Fortran cannot be: their address is passed.
 NULLABLE = {("gsofa_estimate", "permutation"), ("gsofa_order_pattern", "tree_sizes"), ("gsofa_order_device", "tree_sizes"),
-            ("gsofa_analyzer_update", "previous"), ("gsofa_analyzer_update_device", "previous")}
+            ("gsofa_analyzer_update", "previous"), ("gsofa_analyzer_update_device", "previous"),
+            ("gsofa_match", "values"), ("gsofa_match", "row_scale"), ("gsofa_match", "col_scale")}
 
 
 class Header:

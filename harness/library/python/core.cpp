@@ -273,6 +273,34 @@ nb::tuple order_there(const nb::tuple& rows, const nb::dict& options, const nb::
   });
 }
 
+nb::dict match(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
+               const input<double>& values, const std::string& method, int threads,
+               bool keep_symmetric) {
+  const csr_view a = view_of(row_ptr, col_idx);
+  match_options options;
+  options.method = method;
+  options.values = {values.data(), values.size()};
+  options.threads = threads;
+  options.keep_symmetric = keep_symmetric;
+  match_result m;
+  {
+    const nb::gil_scoped_release others_run;
+    m = gsofa::match(a, options);
+  }
+  nb::dict out;
+  out["rows"] = array_of(std::move(m.row_of_col));
+  out["row_scale"] = array_of(std::move(m.row_scale));
+  out["col_scale"] = array_of(std::move(m.col_scale));
+  out["structural_rank"] = m.structural_rank;
+  out["unmatched_rows"] = array_of(std::move(m.unmatched_rows));
+  out["unmatched_cols"] = array_of(std::move(m.unmatched_cols));
+  out["symmetric_entries"] = m.symmetric_entries;
+  out["least_matched"] = m.least_matched;
+  out["method"] = m.method;
+  out["how"] = m.how;
+  return out;
+}
+
 nb::dict profile(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
                  std::int32_t cells, int threads, const nb::object& progress) {
   const csr_view a = view_of(row_ptr, col_idx);
@@ -458,6 +486,8 @@ NB_MODULE(_core, m) {
   m.def("estimate", estimate, "row_ptr"_a, "col_idx"_a, "options"_a, "progress"_a.none());
   m.def("order", order, "ptr"_a, "idx"_a, "by_columns"_a, "options"_a, "progress"_a.none());
   m.def("order_there", order_there, "rows"_a, "options"_a, "progress"_a.none());
+  m.def("match", match, "row_ptr"_a, "col_idx"_a, "values"_a, "method"_a, "threads"_a,
+        "keep_symmetric"_a);
   m.def("profile", profile, "row_ptr"_a, "col_idx"_a, "cells"_a, "threads"_a, "progress"_a.none());
   m.def("levels", levels, "parent"_a);
   m.def("postorder", postorder, "parent"_a);

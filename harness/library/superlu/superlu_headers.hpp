@@ -22,4 +22,14 @@ struct fourth_parameter<R(A, B, C, D, More...)> {
 /// An entry of a column permutation: of int_t up to version 8 of SuperLU_DIST, of int from 9 on.
 using column_index = std::remove_pointer_t<fourth_parameter<decltype(symbfact)>::type>;
 
+template <class Routine>
+struct seventh_parameter;
+template <class R, class A, class B, class C, class D, class E, class F, class G, class... More>
+struct seventh_parameter<R(A, B, C, D, E, F, G, More...)> {
+  using type = G;
+};
+
+/// An entry of a row permutation.
+using row_index = std::remove_pointer_t<seventh_parameter<decltype(dldperm_dist)>::type>;
+
 }  // namespace gsofa::superlu

@@ -304,6 +304,15 @@ GSOFA_API gsofa_status gsofa_read_pattern(const char* file, gsofa_pattern* out);
 /// Releases the arrays that gsofa_read_pattern() allocated, and sets them to NULL; NULL is allowed.
 GSOFA_API void gsofa_pattern_free(gsofa_pattern* a);
 
+/// A maximum matching of rows and columns, as match() of gsofa.hpp. values: of all entries in the
+/// order of the pattern's indices, or NULL. method: a name, or NULL or "" for the default. Sets
+/// row_of_col[j], n entries, to the row that belongs at position j of the diagonal, or -1;
+/// row_scale and col_scale, n entries each or NULL, to the scales, or to 1 if the method gives
+/// none; and *structural_rank.
+GSOFA_API gsofa_status gsofa_match(const gsofa_pattern* a, const double values[],
+                                   const char* method, int32_t row_of_col[], double row_scale[],
+                                   double col_scale[], int32_t* structural_rank);
+
 /// Elimination tree of A + A^T: n parents, -1 for roots.
 GSOFA_API gsofa_status gsofa_elimination_tree(const gsofa_pattern* a, int32_t parent[]);
 /// Vertices of an elimination tree (parents; -1 or n for roots) by height, as level_sets() of

@@ -503,6 +503,45 @@ GSOFA_API std::vector<std::int32_t> elimination_tree(const csr_view& a);
 template <class View>
 std::vector<std::int32_t> elimination_tree(const View& a);
 
+/// What a caller requests of match().
+struct match_options {
+  /// maximum, symmetric, weighted or another method of `gsofa list --matchings`; empty: weighted
+  /// with values, symmetric without
+  std::string method{};
+  /// Of the entries, each given once, in the order of the pattern's indices; empty: none.
+  /// Magnitudes count, so that complex values are passed as these. Zeros are absent for weighted.
+  std::span<const double> values{};
+  int threads = 0;  ///< host threads; 0: as in analysis_options
+  /// The factorization pivots by 2x2 blocks or tolerates zeros on the diagonal: a symmetric pattern
+  /// keeps its rows.
+  bool keep_symmetric = false;
+};
+
+/// Rows matched to columns: row row_of_col[j] of A belongs at position j of the diagonal.
+struct match_result {
+  std::vector<std::int32_t> row_of_col;  ///< n; a permutation if structural_rank is n; -1: no row
+  std::int32_t structural_rank = 0;
+  std::vector<std::int32_t> unmatched_rows, unmatched_cols;
+  /// n each, from a method that weighs values, else empty: |a_ij| row_scale[i] col_scale[j] <= 1,
+  /// and 1 where matched, except for the rounding of fixed-point logarithms.
+  std::vector<double> row_scale, col_scale;
+  /// Smallest magnitude of a matched entry over the largest of its column; 1 without values.
+  double least_matched = 1;
+  std::int64_t symmetric_entries = 0;  ///< off-diagonal entries, after it, whose mirror is present
+  std::string method;
+  std::string how;  ///< what was done, in words
+  double seconds = 0;
+};
+
+/// A maximum matching of the rows and columns of a square pattern. It comes before order() and
+/// analyze(), which take the matrix with row row_of_col[j] moved to position j. The result does not
+/// depend on the number of threads. Throws invalid_input for an unknown method, for nan and
+/// infinity (with row and column, from 1), and if a method needs values and gets none; otherwise as
+/// analyze().
+GSOFA_API match_result match(const csr_view& a, const match_options& options = {});
+template <class View>
+match_result match(const View& a, const match_options& options = {});
+
 /// The supernodes that analysis_options::relax selects: the maximal subtrees with at most `relax`
 /// vertices of a postordered forest, `parent` of each vertex (-1 or n for roots). Throws
 /// invalid_input if the forest is not postordered.

@@ -11,13 +11,13 @@ array([[1, 0, 1],
 """
 from ._analyzer import Analyzer, OrderUpdate
 from ._core import has_metis, version
-from ._functions import (Estimate, SeparatorTree, SymbfactResult, VariantInfo, analyze, estimate, order, separator_tree,
-                         symbfact, variants)
+from ._functions import (Estimate, Matching, SeparatorTree, SymbfactResult, VariantInfo, analyze, estimate, match, order,
+                         separator_tree, symbfact, variants)
 from ._read import read
 from ._symbolic import Masks, Supernodal, Symbolic
 from .errors import GsofaError, InternalError, InvalidInput, OutOfMemory, Unavailable
 
 __version__ = version()
-__all__ = ["Analyzer", "Estimate", "GsofaError", "InternalError", "InvalidInput", "Masks", "OrderUpdate", "OutOfMemory", "SeparatorTree",
-           "Supernodal", "SymbfactResult", "Symbolic", "Unavailable", "VariantInfo", "analyze", "estimate", "has_metis", "order", "read",
+__all__ = ["Analyzer", "Estimate", "GsofaError", "InternalError", "InvalidInput", "Masks", "Matching", "OrderUpdate", "OutOfMemory", "SeparatorTree",
+           "Supernodal", "SymbfactResult", "Symbolic", "Unavailable", "VariantInfo", "analyze", "estimate", "has_metis", "match", "order", "read",
            "separator_tree", "symbfact", "variants", "version"]

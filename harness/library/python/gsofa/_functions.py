@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._arguments import (DEVICES, KINDS, LAYOUTS, Device, Int32Array, Kind, Layout, Matrix, Order, Progress, Purpose,
@@ -198,6 +198,52 @@ def ordered(a, order, use, device, threads, weights, seed, constraints, stream, 
         return _core.order_there(there[:-1], options, progress)
     by_columns = sp.issparse(a) and a.format == "csc"
     return _core.order(*pattern_of(a, by_columns), by_columns, options, progress)
+
+
+class Matching(NamedTuple):
+    """Rows for the diagonal: a[rows] has a zero-free diagonal if structural_rank is the order of `a`."""
+
+    rows: Int32Array  # the row that belongs at each position; -1: none
+    row_scale: NDArray[np.float64]  # empty unless the method weighs values
+    col_scale: NDArray[np.float64]
+    structural_rank: int
+    unmatched_rows: Int32Array
+    unmatched_cols: Int32Array
+    symmetric_entries: int  # off-diagonal entries of a[rows] whose mirror is present
+    least_matched: float  # smallest magnitude of a matched entry over the largest of its column; 1 without values
+    method: str
+    how: str  # what was done, in words
+
+
+def match(a: Matrix, method: str | None = None, *, threads: int = 0, keep_symmetric: bool = False) -> Matching:
+    """A maximum matching of the rows and columns of a square sparse matrix, before a factorization without pivoting.
+
+    a: a scipy.sparse array or matrix, whose values count, or a pair (indptr, indices) of compressed sparse rows.
+    method: "weighted" (the largest product of magnitudes, exact, with scales that make matched entries 1 and no entry larger;
+    stored zeros are absent), "symmetric" (many symmetric entries, by pattern alone), "maximum" (any), or None: "weighted" for
+    a matrix, "symmetric" for a pair. keep_symmetric: the factorization pivots by 2x2 blocks or tolerates zeros on the
+    diagonal: a symmetric pattern keeps its rows. Raises InvalidInput for nan and infinity, which it names by row and column
+    from 1. Order the matched rows next: `order(a[m.rows])`, or of the scaled matrix
+    `(sp.diags_array(m.row_scale) @ a @ sp.diags_array(m.col_scale))[m.rows]`.
+
+    >>> import scipy.sparse as sp
+    >>> m = match(sp.csr_array([[0.5, 8.0], [2.0, 0.0]]))
+    >>> m.rows.tolist(), m.structural_rank, m.method
+    ([1, 0], 2, 'weighted')
+    """
+    if sp.issparse(a):
+        rows = sp.csr_array(a, copy=True)
+        check_shape(rows)
+        rows.sum_duplicates()
+        pattern = pattern_of((rows.indptr, rows.indices))
+        values = np.abs(rows.data).astype(np.float64)
+        if rows.shape[0] != rows.shape[1]:
+            raise InvalidInput(f"the matrix is {rows.shape[0]} x {rows.shape[1]}, not square")
+    else:
+        pattern, values = pattern_of(a), np.empty(0)
+    if values.size == 0 and method is None:
+        method = "symmetric"
+    return Matching(**_core.match(*pattern, values, method or "", whole(threads, "threads", 0), bool(keep_symmetric)))
 
 
 class VariantInfo(NamedTuple):
