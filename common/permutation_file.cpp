@@ -88,9 +88,7 @@ void read_number_text(std::string_view all, std::size_t at_most, number_list& li
     list.lines.push_back(line);
     begin = end;
   }
-  const bool one_line = !list.lines.empty() && list.lines.front() == list.lines.back();
-  const bool lines = std::ranges::adjacent_find(list.lines) == list.lines.end();
-  list.form = lines ? "one number a line" : one_line ? "a list on one line" : "numbers in lines";
+  list.form = "text";
 }
 
 // A dense vector: its two sizes come first.

@@ -234,9 +234,9 @@ TEST_CASE("a permutation is read from each form that programs write") {
   const std::vector<index_t> order{2, 0, 3, 1}, inverse{1, 3, 0, 2};
   const std::string market = "%%MatrixMarket matrix array integer general\n4 1\n3\n1\n4\n2\n";
   const std::pair<const char*, std::string> files[] = {
-      {"one number a line, numbers from 0", "# mine\n2\n0\n3\n1\n"},
-      {"one number a line, numbers from 1", "3.0e+00\n1.000\n4\n2\n"},
-      {"a list on one line, numbers from 1", "[3, 1, 4, 2];\n"},
+      {"text, numbers from 0", "# mine\n2\n0\n3\n1\n"},
+      {"text, numbers from 1", "3.0e+00\n1.000\n4\n2\n"},
+      {"text, numbers from 1", "[3, 1, 4, 2];\n"},
       {"a NumPy array, numbers from 0", npy_of("<i2", "(4,)", {"\2\0\0\0\3\0\1\0", 8})},
       {"a NumPy array, numbers from 1", npy_of(">u2", "(1, 4)", {"\0\3\0\1\0\4\0\2", 8})},
       {"a Matrix Market array, numbers from 1", market}};

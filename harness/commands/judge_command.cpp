@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include "common/order_zero.hpp"
@@ -14,8 +15,7 @@
 #include "harness/run/distribute.hpp"
 #include "harness/run/machine.hpp"
 #include "harness/run/programs.hpp"
-#include "reference/row_union.hpp"
-#include "reference/verify_result.hpp"
+#include "reference/certificate.hpp"
 
 namespace gsofa {
 
@@ -59,48 +59,48 @@ bool verdict_on(const std::string& what, const std::string& why) {
   return why.empty();
 }
 
+// The first wrong entry of row i. The rows above are right, so their unions give this row.
+std::string wrong_entry(const pattern_view& a, const factor_patterns& f, index_t i) {
+  std::set<index_t> right(a.row(i).begin(), a.row(i).end());
+  for (auto k = right.begin(); *k < i; ++k) right.insert(f.u.row(*k).begin(), f.u.row(*k).end());
+  std::set<index_t> found(f.l.row(i).begin(), f.l.row(i).end());
+  found.insert(f.u.row(i).begin(), f.u.row(i).end());
+  std::vector<index_t> wrong;
+  std::ranges::set_symmetric_difference(right, found, std::back_inserter(wrong));
+  return fmt::format("({},{}) is {}", i, wrong.front(),
+                     right.contains(wrong.front()) ? "missing" : "not in the fill");
+}
+
 bool judge_factors(const pattern_view& a, const judge_pattern_options& o) {
-  factor_patterns f = read_factors(o.l, o.u, a.n_rows);
-  result r;
-  r.nnz_l = f.l.nnz();
-  r.nnz_u = f.u.nnz();
-  r.l = std::move(f.l);
-  r.u = std::move(f.u);
-  reference::verdict v = reference::check_structure(r.l, r.u, a.n_rows);
-  if (v.ok) {
-    v = reference::check_certificate(a, r.l, r.u, this_machine().hardware_threads);
-    // The certificate says that an entry is wrong; the fill itself says which.
-    using reference::row_union, reference::make_truth;
-    if (!v.ok) v = reference::compare(make_truth(row_union(a)), r, want::pattern, 0);
-  }
-  verdict_on(o.u.empty() ? "L and its transpose" : "L and U", v.reason);
-  std::cout << (v.ok ? fmt::format("nnz_l {}, nnz_u {}, fill {}\n", with_commas(r.nnz_l),
-                                   with_commas(r.nnz_u), with_commas(r.nnz_l + r.nnz_u - a.nnz()))
-                     : explain_entry(a, v.reason));
+  const factor_patterns f = read_factors(o.l, o.u, a.n_rows);
+  const auto v = reference::check_certificate(a, f.l, f.u, this_machine().hardware_threads);
+  const std::string why = v.row < 0 ? v.reason : wrong_entry(a, f, v.row);
+  verdict_on(o.u.empty() ? "L and its transpose" : "L and U", why);
+  const offset_t l = f.l.nnz();
+  const offset_t u = f.u.nnz();
+  std::cout << (v.ok ? fmt::format("nnz_l {}, nnz_u {}, fill {}\n", with_commas(l), with_commas(u),
+                                   with_commas(l + u - a.nnz()))
+                     : explain_entry(a, why));
   return v.ok;
 }
 
 // Whether a file lists numbers in one of several forms; if not, where it leaves the form that it
 // follows for longest.
 bool judge_list(const std::string& what, const std::string& file, std::span<const integers> forms) {
-  std::size_t most = 0;
-  for (const integers& form : forms) most = std::max(most, form.size());
-  const number_list found = read_numbers(file, most);
-  std::size_t length = 0;
-  const integers* nearest = forms.data();
-  for (const integers& form : forms) {
-    if (found.values == form) return verdict_on(what, "");
-    const auto same = std::ranges::mismatch(found.values, form).in1 - found.values.begin();
-    if (static_cast<std::size_t>(same) <= length) continue;
-    length = static_cast<std::size_t>(same);
-    nearest = &form;
+  const number_list found = read_numbers(file, std::ranges::max(forms, {}, &integers::size).size());
+  const integers& v = found.values;
+  auto agreed = [&](const integers& form) {
+    return static_cast<std::size_t>(std::ranges::mismatch(v, form).in1 - v.begin());
+  };
+  const integers& form = *std::ranges::max_element(forms, {}, agreed);
+  const std::size_t k = agreed(form);
+  std::string why;
+  if (k < std::min(v.size(), form.size())) {
+    why = fmt::format("{}: {} instead of {}", found.place(k), v[k], form[k]);
+  } else if (v.size() != form.size()) {
+    why = fmt::format("{}: {} numbers instead of {}", file, v.size(), form.size());
   }
-  if (length == found.values.size() || length == nearest->size()) {
-    return verdict_on(what, fmt::format("{}: {} numbers instead of {}", file, found.values.size(),
-                                        nearest->size()));
-  }
-  return verdict_on(what, fmt::format("{}: {} instead of {}", found.place(length),
-                                      found.values[length], (*nearest)[length]));
+  return verdict_on(what, why);
 }
 
 integers plus_one(integers list) {

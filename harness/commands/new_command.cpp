@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <regex>
 
 #include "common/error.hpp"
 #include "common/file.hpp"
@@ -19,22 +20,20 @@ namespace fs = std::filesystem;
 // The template with the name in its places.
 std::string filled_in(const fs::path& from, const std::string& name) {
   const file_content content(from);
-  std::string text(reinterpret_cast<const char*>(content.bytes().data()), content.bytes().size());
-  const std::string place = "@NAME@";
-  for (std::size_t k = 0; (k = text.find(place, k)) != text.npos; k += name.size()) {
-    text.replace(k, place.size(), name);
-  }
-  return text;
+  const auto bytes = content.bytes();
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return std::regex_replace(text, std::regex("@NAME@"), name);
 }
 
-// What goes on from there: three commands, and what else the tree needs.
-std::string next_steps(const std::string& name, const std::string& kind, const fs::path& file) {
+// The commands that go on from there, and what else the tree needs.
+std::string next_steps(const std::string& name, const std::string& kind, const fs::path& file,
+                       const std::string& program) {
   if (kind == "exec") {
     return fmt::format(
-        "  gsofa check --patterns 20 --variant 'exec:python3 {0}'\n"
-        "  gsofa run bcsstk18 --variant 'exec:python3 {0} {{matrix}} {{L}} {{U}}'\n"
-        "  gsofa judge order bcsstk18 'exec:python3 {0} {{matrix}} {{permutation}}'\n",
-        file.string());
+        "  {1} run west2021 --variant 'exec:python3 {0}' --variant cpu_fill1\n"
+        "  {1} judge order bcsstk18 'exec:python3 {0}'\n"
+        "  {1} check --patterns 5 --variant 'exec:python3 {0}'\n",
+        file.string(), shell_quoted(program));
   }
   const bool order = kind == "order";
   return fmt::format(
@@ -45,30 +44,27 @@ std::string next_steps(const std::string& name, const std::string& kind, const f
       order ? "metis," : "cpu_fill1 --variant ", fs::relative(file, "variants").string());
 }
 
-exit_code write_skeleton(std::string name, const std::string& kind) {
+exit_code write_skeleton(std::string name, const std::string& kind, const std::string& program) {
   if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != name.npos || name < "a") {
     throw input_error("new: '" + name + "' is no name: lower-case letters, digits and _");
   }
+  const bool is_variant = kind == "cpu" || kind == "gpu";
+  const std::string family = name.starts_with(kind + "_") ? name.substr(kind.size() + 1) : name;
+  if (is_variant) name = kind + "_" + family;
   const std::string ending = kind == "gpu" ? ".cu" : kind == "exec" ? ".py" : ".cpp";
-  fs::path file = name + ending;
-  if (kind == "order") {
-    file = "variants/orderings" / file;
-  } else if (kind != "exec") {
-    const std::string family = name.starts_with(kind + "_") ? name.substr(kind.size() + 1) : name;
-    name = kind + "_" + family;
-    file = fs::path("variants") / family / (name + ending);
-  }
+  const fs::path folder = is_variant ? "variants/" + family : "variants/orderings";
+  const fs::path file = (kind == "exec" ? fs::path() : folder) / (name + ending);
   const fs::path root = repository_root();
   const fs::path target = kind == "exec" ? file : root / file;
   if (fs::exists(target)) throw input_error(target.string() + ": exists");
   const std::string text =
       filled_in(root / "harness/commands/templates" / (kind + ending + ".in"), name);
-  if (target.has_parent_path()) create_folder(target.parent_path());
+  if (kind != "exec") create_folder(target.parent_path());
   atomic_file out(target);
   out.write(text);
   out.commit();
   std::cout << "wrote " << target.string() << ", which works: replace its algorithm\n"
-            << next_steps(name, kind, file);
+            << next_steps(name, kind, file, program);
   return exit_code::ok;
 }
 
@@ -85,8 +81,8 @@ void add_new_command(CLI::App& app, command_action& action) {
       ->required()
       ->check(CLI::IsMember({"cpu", "gpu", "order", "exec"}));
   c->callback([name, kind, &action] {
-    action = [name, kind](const session_info&) {
-      return root_only([&] { return write_skeleton(*name, *kind); });
+    action = [name, kind](const session_info& session) {
+      return root_only([&] { return write_skeleton(*name, *kind, session.argv[0]); });
     };
   });
 }

@@ -266,7 +266,7 @@ std::vector<std::string> row_of(const order_case& c) {
   }
   std::vector<double> samples = c.samples_s;
   std::ranges::sort(samples);
-  row.push_back(milliseconds(samples[(samples.size() - 1) / 2]));
+  row.push_back(c.info == nullptr ? "-" : milliseconds(samples[(samples.size() - 1) / 2]));
   for (const double cost : costs_of(c)) {
     const bool whole = cost == std::floor(cost) && cost < 1e15;
     row.push_back(whole ? with_commas(std::llround(cost)) : fmt::format("{:.4g}", cost));
@@ -455,8 +455,7 @@ void add_judge_order(CLI::App& judge, command_action& action) {
   c->add_flag("--inverse", o->inverse, "The files hold the new number by old position");
   c->add_option("--against", o->matrix.order, "Orders to compare with, as for `gsofa order`")
       ->capture_default_str();
-  c->add_option("--match", o->matrix.match, "auto or none, as for `gsofa run`")
-      ->capture_default_str();
+  c->add_option("--match", o->matrix.match, "Matching, as for `gsofa run`")->capture_default_str();
   add_shared_options(*c, o, action);
   c->footer(
       "Exit status: 0 all well, 1 an order is wrong, 2 bad input, 3 an order that was named is "

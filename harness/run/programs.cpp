@@ -33,6 +33,7 @@
 #include "common/ordering.hpp"
 #include "common/permutation_file.hpp"
 #include "common/process.hpp"
+#include "common/sha256.hpp"
 #include "common/variant.hpp"
 #include "harness/run/status.hpp"
 #include "variants/support/row_store.hpp"
@@ -43,25 +44,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+option_spec limit(const char* name, std::int64_t standard, std::int64_t minimum) {
+  return {name, standard, "", minimum, /*maximum=*/1 << 30};
+}
+
 const std::vector<option_spec>& limits() {
-  static const std::vector<option_spec> known{
-      {.name = "time_s",
-       .default_value = std::int64_t{600},
-       .help = "",
-       .minimum = 1,
-       .maximum = 1 << 30},
-      {.name = "memory_mb", .default_value = std::int64_t{0}, .help = "", .maximum = 1 << 30},
-      {.name = "output_mb",
-       .default_value = std::int64_t{4096},
-       .help = "",
-       .minimum = 1,
-       .maximum = 1 << 30}};
+  static const std::vector<option_spec> known{limit("time_s", 600, 1), limit("memory_mb", 0, 0),
+                                              limit("output_mb", 4096, 1)};
   return known;
 }
 
 struct program_command {
   std::vector<std::string> words{};  // with places such as {matrix}
   option_set most{limits()};
+  std::string sha256{};  // of the files among the words
 
   [[nodiscard]] bool has(const std::string& place) const {
     auto names_it = [&](const std::string& word) { return word.find(place) != word.npos; };
@@ -84,7 +80,9 @@ program_command parse_command(const std::string& name, const std::vector<std::st
     const bool is_file =
         (!c.words.empty() || word.find('/') != word.npos) && fs::exists(word, failed);
     c.words.push_back(is_file ? fs::absolute(word).string() : word);
+    if (is_file && fs::is_regular_file(word, failed)) c.sha256 += sha256_of_file(word);
   }
+  c.sha256 = sha256_hex(c.sha256).substr(0, 16);
   c.most = parse_options(limits(), given, name);
   if (c.words.empty()) throw input_error(name + ": names no program");
   const bool names_any = std::ranges::any_of(places, [&](auto& place) { return c.has(place); });
@@ -118,11 +116,12 @@ program_command parse_command(const std::string& name, const std::vector<std::st
   _exit(127);
 }
 
-std::uintmax_t bytes_in(const fs::path& folder) {
+// Of all files but one.
+std::uintmax_t bytes_in(const fs::path& folder, const fs::path& without) {
   std::uintmax_t sum = 0;
   try {
     for (const fs::directory_entry& e : fs::recursive_directory_iterator(folder)) {
-      if (e.is_regular_file()) sum += e.file_size();
+      if (e.is_regular_file() && !e.is_symlink() && e.path() != without) sum += e.file_size();
     }
   } catch (const fs::filesystem_error&) {  // a file has gone meanwhile
   }
@@ -155,10 +154,12 @@ class program_run {
   // What the program wrote there; np.save() adds an ending to the name.
   [[nodiscard]] fs::path written(const std::string& place) const {
     const std::string& file = values_.at(place);
-    if (!fs::exists(file) && !fs::exists(file + ".npy")) throw input_error("no " + place);
-    return fs::exists(file) ? file : file + ".npy";
+    for (const std::string& name : {file, file + ".npy"}) {
+      if (fs::is_regular_file(name)) return name;
+    }
+    throw input_error("no " + place);
   }
-  // `check` may throw to end it.
+  // Only the matrix is in the folder before. `check` may throw to end the program.
   void run(const std::function<void()>& check);
   // Calls `reading`, whose complaints are about the program.
   template <class Read>
@@ -175,7 +176,6 @@ class program_run {
 
   double seconds = 0;    // of the process
   double reported = -1;  // by its last line `time_s: SECONDS` on standard output; -1: nothing
-  std::int64_t peak_bytes = 0;
 
  private:
   [[nodiscard]] std::string failure(const std::string& what) const {
@@ -205,6 +205,10 @@ void program_run::run(const std::function<void()>& check) {
     argv.push_back(word.data());
   }
   argv.push_back(nullptr);
+  for (const fs::directory_entry& e : fs::directory_iterator(folder_.path())) {
+    if (e.path() != values_["{matrix}"]) fs::remove_all(e);
+  }
+  auto written_bytes = [&] { return bytes_in(folder_.path(), values_["{matrix}"]); };
   constexpr std::int64_t mb = 1'000'000;
   const std::int64_t time = command_.most.integer("time_s");
   const std::int64_t wanted = command_.most.integer("memory_mb") * mb;
@@ -217,10 +221,9 @@ void program_run::run(const std::function<void()>& check) {
   if (pid == 0) become(argv.data(), folder_.path().c_str(), memory, output);
   setpgid(pid, pid);
   int status = 0;
-  rusage used{};
   auto end = [&] {  // of the program and of all that it has started
     ::kill(-pid, SIGKILL);
-    while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR) continue;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   };
   try {
     for (int polls = 1; !has_ended(pid); ++polls) {
@@ -228,7 +231,7 @@ void program_run::run(const std::function<void()>& check) {
       if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(time)) {
         throw timeout_error(failure(fmt::format("passed its limit time_s={}", time)));
       }
-      if (polls % 128 == 0 && bytes_in(folder_.path()) > output) break;
+      if (polls % 128 == 0 && written_bytes() > output) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   } catch (...) {
@@ -237,14 +240,13 @@ void program_run::run(const std::function<void()>& check) {
   }
   seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   end();
-  if (bytes_in(folder_.path()) >= output) {
+  if (written_bytes() >= output) {
     throw error(exit_code::run_failed, failure(fmt::format("wrote {} MB, its limit", output / mb)));
   }
   const int number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
   if (number != 0) {
     throw error(exit_code::run_failed, failure(text_of_end(WIFSIGNALED(status), number)));
   }
-  peak_bytes = std::int64_t{used.ru_maxrss} * 1024;
   const std::string text = last_line(folder_.path() / "stdout", "time_s:");
   double value = -1;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -282,7 +284,6 @@ class program_variant final : public variant {
 
   void run(run_context& context) override {
     program_->run([&] { context.check_deadline(); });
-    context.derived["process_peak_bytes"] = program_->peak_bytes;
     if (program_->reported >= 0) {
       context.derived["reported_us"] = std::llround(program_->reported * 1e6);
     }
@@ -315,6 +316,10 @@ void complete(order_info& info, program_command&& command) {
 void complete(variant_info& info, program_command&& command) {
   info.device = "peer";
   info.gives = want_set(want::counts) | want::digest | want::pattern;
+  info.options = {{.name = "program",
+                   .default_value = command.sha256,
+                   .help = "",
+                   .choices = {command.sha256}}};
   info.create = [c = std::move(command)] { return std::make_unique<program_variant>(c); };
 }
 
