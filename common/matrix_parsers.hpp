@@ -1,6 +1,9 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +46,26 @@ pattern parse_matrix_market(matrix_content& content, matrix_file_header& header,
 /// (1992); The Rutherford-Boeing Sparse Matrix Collection, RAL-TR-97-031 (1997).
 pattern parse_harwell_boeing(matrix_content& content, matrix_file_header& header,
                              const memory_bound& bound);
+
+/// What the header of a NumPy array (.npy) says. Source: NumPy Enhancement Proposal 1.
+struct npy_header {
+  char kind = '\0';  ///< i, u, S, U, f, ...
+  bool big_endian = false, fortran_order = false;
+  std::size_t item_bytes = 0;
+  std::vector<offset_t> shape;
+
+  [[nodiscard]] bool is_integer() const {
+    return (kind == 'i' || kind == 'u') && item_bytes <= 8 && std::has_single_bit(item_bytes);
+  }
+};
+
+/// Reads a header, magic bytes included, by `read`, which fills its argument or throws. Throws
+/// input_error that begins with `name`.
+npy_header read_npy_header(const std::function<void(std::span<char>)>& read,
+                           const std::string& name);
+
+/// The item of an integer array at `bytes`. Throws input_error if it does not fit in 64 bits.
+offset_t npy_integer(const npy_header& header, const char* bytes, const std::string& name);
 
 /// .npz of scipy.sparse.save_npz: formats csr, csc, coo, bsr (every position of a block is an
 /// entry) and dia (every position of a diagonal within the matrix is an entry). Source: SciPy's

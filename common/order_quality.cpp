@@ -27,6 +27,37 @@ std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> pivot_counts(
   return {std::move(r.u_row_counts), v->profile(0).l_col_counts, r.nnz_l};
 }
 
+// Adds what the elimination tree of a postordered pattern says. rows_of_u: with the diagonal.
+void add_tree(std::span<const index_t> parent, std::span<const index_t> columns_of_l,
+              std::span<const index_t> rows_of_u, order_quality& q) {
+  const std::size_t n = parent.size();
+  std::vector<index_t> height(n, 1), children(n, 0);
+  std::vector<double> path(n, 0);
+  std::vector<offset_t> arriving(n, 0);  // entries of the contributions of the children
+  offset_t factors = 0;
+  offset_t stacked = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    const offset_t l = columns_of_l[k];
+    const offset_t u = rows_of_u[k] - 1;
+    path[k] += static_cast<double>(l) + 2 * static_cast<double>(l) * static_cast<double>(u);
+    q.height = std::max(q.height, height[k]);
+    q.critical_path = std::max(q.critical_path, path[k]);
+    q.largest_front = std::max(q.largest_front, static_cast<index_t>(std::max(l, u) + 1));
+    const bool continues = k > 0 && children[k] == 1 && at(parent[k - 1]) == k &&
+                           columns_of_l[k - 1] == l + 1 && rows_of_u[k - 1] == u + 2;
+    const offset_t front = (l + 1) * (u + 1);
+    if (!continues) q.peak_entries = std::max(q.peak_entries, factors + stacked + front);
+    stacked += l * u - arriving[k];
+    factors += l + u + 1;
+    if (parent[k] < 0) continue;
+    const std::size_t p = at(parent[k]);
+    height[p] = std::max(height[p], height[k] + 1);
+    path[p] = std::max(path[p], path[k]);
+    ++children[p];
+    arriving[p] += l * u;
+  }
+}
+
 }  // namespace
 
 order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads,
@@ -42,12 +73,7 @@ order_quality quality_of(const pattern_view& a, std::span<const index_t> order, 
     q.nnz_u += rows_of_u[k];
     q.flops += l + 2 * l * u;
   }
-  const std::vector<index_t> parent = elimination_tree(symmetrized(p, diagonal::drop));
-  std::vector<index_t> below(parent.size(), 1);  // height of the subtree of each vertex
-  for (std::size_t v = 0; v < parent.size(); ++v) {
-    q.height = std::max(q.height, below[v]);
-    if (parent[v] >= 0) below[at(parent[v])] = std::max(below[at(parent[v])], below[v] + 1);
-  }
+  add_tree(elimination_tree(symmetrized(p, diagonal::drop)), columns_of_l, rows_of_u, q);
   return q;
 }
 

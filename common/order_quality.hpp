@@ -9,10 +9,15 @@ namespace gsofa {
 
 /// The cost of the factorization in an order.
 struct order_quality {
-  offset_t nnz_l = 0;  ///< strictly lower part
-  offset_t nnz_u = 0;  ///< upper part with the diagonal
-  double flops = 0;    ///< for A = L U: one per division, two per update of an entry
-  index_t height = 0;  ///< of the elimination tree of A + A^T, in vertices
+  offset_t nnz_l = 0;         ///< strictly lower part
+  offset_t nnz_u = 0;         ///< upper part with the diagonal
+  double flops = 0;           ///< for A = L U: one per division, two per update of an entry
+  index_t height = 0;         ///< of the elimination tree of A + A^T, in vertices
+  double critical_path = 0;   ///< the most operations on a path of the tree from a leaf to a root
+  index_t largest_front = 0;  ///< the most rows or columns of a frontal matrix
+  /// The most entries that a multifrontal factorization holds at a time: the front, the stacked
+  /// contributions (Liu 1992), and the factors so far. Fronts are those of fundamental supernodes.
+  offset_t peak_entries = 0;
 };
 
 /// The quality of an order (old index by new position) of a square pattern with structurally

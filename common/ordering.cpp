@@ -1,15 +1,15 @@
 #include "common/ordering.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <string_view>
 #include <utility>
 
+#include "common/ascii.hpp"
+#include "common/command_methods.hpp"
 #include "common/parallel.hpp"
+#include "common/permutation_file.hpp"
 #include "common/text.hpp"
 
 namespace gsofa {
@@ -46,70 +46,6 @@ std::vector<std::string> available_orders() {
 
 namespace {
 
-// The whole of `file`; it may be a pipe or a device, of which there need not be an end.
-std::string read_bounded(const std::string& file, std::size_t most_bytes) {
-  std::error_code failure;
-  if (std::filesystem::is_directory(file, failure)) throw input_error(file + ": is a directory");
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw input_error(file + ": cannot open permutation file" + because_of_errno());
-  std::string text;
-  constexpr std::size_t block = std::size_t{1} << 16;
-  while (in) {
-    const std::size_t size = text.size();
-    text.resize(size + block);
-    in.read(text.data() + size, block);
-    text.resize(size + at(in.gcount()));
-    if (text.size() > most_bytes) {
-      throw input_error(file + ": longer than " + std::to_string(most_bytes) +
-                        " bytes, too long for a permutation of the matrix");
-    }
-  }
-  if (in.bad()) throw input_error(file + ": cannot read" + because_of_errno());
-  return text;
-}
-
-// A word of a file in a form that a message can contain.
-std::string quoted(std::string_view word) {
-  constexpr std::size_t most = 20;
-  std::string text(word.substr(0, most));
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' ' || c == 127; }, '?');
-  return "'" + text + (word.size() > most ? "...'" : "'");
-}
-
-std::vector<index_t> read_permutation(const std::string& file, index_t n) {
-  // Room for comments, and 64 bytes for each number, of which the number takes at most 11.
-  const std::string text = read_bounded(file, (std::size_t{1} << 20) + 64 * at(n));
-  auto fail = [&](std::size_t where, const std::string& why) {
-    const auto lines =
-        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(where), '\n');
-    throw input_error(file + ":" + std::to_string(lines + 1) + ": " + why);
-  };
-  constexpr std::string_view blanks = " \t\n\v\f\r";
-  const std::string_view all = text;
-  std::vector<index_t> order;
-  order.reserve(at(n));
-  for (std::size_t begin = 0; (begin = all.find_first_not_of(blanks, begin)) != all.npos;) {
-    const std::size_t end = std::min(all.find_first_of(blanks, begin), all.size());
-    const std::string_view word = all.substr(begin, end - begin);
-    if (word[0] == '#' || word[0] == '%') {
-      begin = std::min(all.find('\n', begin), all.size());
-      continue;
-    }
-    index_t v = 0;
-    const auto [stop, ec] = std::from_chars(word.data(), word.data() + word.size(), v);
-    if (ec != std::errc{} || stop != word.data() + word.size()) {
-      fail(begin, quoted(word) + " is not a row number");
-    }
-    if (order.size() == at(n)) fail(begin, "more than " + std::to_string(n) + " entries");
-    order.push_back(v);
-    begin = end;
-  }
-  validate_permutation(order, n, file);
-  return order;
-}
-
 // True of what can only be meant as the path of a file.
 bool looks_like_path(const std::string& spec) {
   std::error_code failure;
@@ -135,7 +71,7 @@ option_set parse_options(const std::vector<option_spec>& specs, std::string_view
     const std::string_view word = text.substr(0, end);
     const std::size_t equals = word.find('=');
     if (equals == word.npos) {
-      throw input_error(subject + ": " + quoted(word) + " is not OPTION=VALUE");
+      throw input_error(subject + ": " + "'" + excerpt(word, 20) + "' is not OPTION=VALUE");
     }
     try {
       options.set(specs, std::string(word.substr(0, equals)), std::string(word.substr(equals + 1)));
@@ -148,6 +84,7 @@ option_set parse_options(const std::vector<option_spec>& specs, std::string_view
 }
 
 std::optional<order_request> find_order(const std::string& spec) {
+  if (is_command(spec)) return order_request{&find_command<order_info>(spec), option_set{}, spec};
   const std::size_t colon = std::min(spec.find(':'), spec.size());
   const std::string name = spec.substr(0, colon);
   const auto& orders = all_orders();
@@ -198,7 +135,7 @@ ordering compute_order(const pattern_view& a, const std::string& spec, std::int6
                           .tree_levels = tree_levels,
                           .stop = stop});
   }
-  return {read_permutation(spec, a.n_rows), "file", spec};
+  return {read_permutation_file(spec, a.n_rows).order, "file", spec};
 }
 
 }  // namespace gsofa

@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <system_error>
 
+#include "common/command_methods.hpp"
 #include "common/sha256.hpp"
 
 namespace gsofa {
 
 preparation_key key_of(const prepare_options& options) {
+  if (is_command(options.order)) return {};  // the program may change
   const std::optional<order_request> method = find_order(options.order);
   const bool by_file = !method;
   std::error_code failure;

@@ -12,6 +12,7 @@
 #include "common/file.hpp"
 #include "common/generators.hpp"
 #include "common/matrix_file.hpp"
+#include "common/permutation_file.hpp"
 #include "common/random.hpp"
 
 using namespace gsofa;
@@ -167,8 +168,7 @@ TEST_CASE("unusable matrices are refused in one line, and order 0 is prepared") 
   CHECK(prepare(pattern{}, {}, named).view().n_rows == 0);
   CHECK_THROWS_AS(prepare(from_rows({{0}}), {match_none, "best", -1}, named), input_error);
   CHECK_THROWS_WITH_AS(prepare(from_rows({{0}}), {match_none, "no/such.perm", -1}, named),
-                       "no/such.perm: cannot open permutation file: No such file or directory",
-                       input_error);
+                       "no/such.perm: cannot open: No such file or directory", input_error);
 }
 
 TEST_CASE("orders are permutations; all but the natural one are postordered") {
@@ -212,6 +212,44 @@ TEST_CASE("an order can come from a file") {
   std::filesystem::remove(file);
 }
 
+namespace {
+
+// A NumPy array.
+std::string npy_of(const std::string& type, const std::string& shape, const std::string& data) {
+  const std::string header =
+      "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
+  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(header.size()) + '\0' + header +
+         data;
+}
+
+}  // namespace
+
+TEST_CASE("a permutation is read from each form that programs write") {
+  const temporary_directory directory;
+  auto read = [&](const std::string& name, const std::string& text, bool inverse = false) {
+    const auto file = directory.path() / name;
+    std::ofstream(file, std::ios::binary) << text;
+    return read_permutation_file(file.string(), 4, inverse);
+  };
+  const std::vector<index_t> order{2, 0, 3, 1}, inverse{1, 3, 0, 2};
+  const std::string market = "%%MatrixMarket matrix array integer general\n4 1\n3\n1\n4\n2\n";
+  const std::pair<const char*, std::string> files[] = {
+      {"text, numbers from 0", "# mine\n2\n0\n3\n1\n"},
+      {"text, numbers from 1", "3.0e+00\n1.000\n4\n2\n"},
+      {"text, numbers from 1", "[3, 1, 4, 2];\n"},
+      {"a NumPy array, numbers from 0", npy_of("<i2", "(4,)", {"\2\0\0\0\3\0\1\0", 8})},
+      {"a NumPy array, numbers from 1", npy_of(">u2", "(1, 4)", {"\0\3\0\1\0\4\0\2", 8})},
+      {"a Matrix Market array, numbers from 1", market}};
+  for (const auto& [form, text] : files) {
+    CAPTURE(text);
+    const permutation_file p = read("p", text);
+    CHECK(p.order == order);
+    CHECK(p.form == std::string(form) + ", old by new");
+    CHECK(read("p", text, true).order == inverse);
+    CHECK(read("graph.iperm", text).order == inverse);
+  }
+}
+
 TEST_CASE("a file that holds no order is refused in one line") {
   const temporary_directory directory;
   const auto file = directory.path() / "order.perm";
@@ -232,14 +270,20 @@ TEST_CASE("a file that holds no order is refused in one line") {
   CHECK(refusal(directory.path().string()) == directory.path().string() + ": is a directory");
   // A file whose first byte cannot be read.
   CHECK(refusal("/proc/self/mem") == "/proc/self/mem: cannot read: Input/output error");
-  const std::string endless =
-      ": longer than 1048768 bytes, too long for a permutation of the matrix";
+  const std::string endless = ": longer than 1048768 bytes, too long for the numbers of the matrix";
   CHECK(refusal("/dev/zero") == "/dev/zero" + endless);
-  CHECK(with(std::string(30, '\0')) == ":1: '" + std::string(20, '?') + "...' is not a row number");
-  CHECK(with("# reverse\r\n2 1\n\n% end\n x") == ":5: 'x' is not a row number");
+  CHECK(with(std::string(30, '\0')) == ":1: '" + std::string(20, '?') + "...' is not an integer");
+  CHECK(with("# reverse\r\n2 1\n\n% end\n x") == ":5: 'x' is not an integer");
   CHECK(with("2\n1\n0\n0\n") == ":4: more than 3 entries");
   CHECK(with("2\n1\n") == ": 2 entries for order 3");
-  CHECK(with("2\n1\n99999999999") == ":3: '99999999999' is not a row number");
+  CHECK(with("2\n1\n99999999999") == ":3: 99999999999 is outside 0..2");
+  CHECK(with("1\n3\n\n4\n") == ":4: 4 is outside 1..3");
+  CHECK(with("2\n1.0\n1\n") == ":3: 1 occurs twice, first at " + file.string() + ":2");
+  const std::string market = "%%MatrixMarket matrix array integer general\n";
+  CHECK(with(market + "% c\n3 1\n2\n9\n0\n") == ":5: 9 is outside 0..2");
+  CHECK(with(market + "4 1\n2\n1\n0\n") == ": not a Matrix Market array of one column");
+  CHECK(with(npy_of("<f8", "(3,)", std::string(24, '\0'))).ends_with("does not hold integers"));
+  CHECK(with(npy_of("|i1", "(3,)", {2, 1, 1})).starts_with(": entry 2: 1 occurs twice"));
   CHECK(with("2 1 0 #" + std::string(1000000, 'x')) == "accepted");
   CHECK(with("2 1 0" + std::string(2000000, '\n')) == endless);
   CHECK(with("2 1 0\n#" + std::string(2000000, 'x')) == endless);

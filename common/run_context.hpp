@@ -139,7 +139,7 @@ class run_context {
   void check_deadline() const {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
     if (limited_ && phase_clock::clock::now() > deadline_)
-      throw timeout_error("time limit reached");
+      throw timeout_error("passed its time limit");
   }
   /// As above, when `done` of `total` units of work (sources, chunks, panels) are done.
   void check_deadline(std::int64_t done, std::int64_t total) const {

@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
-#include <cstring>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -22,17 +21,9 @@ constexpr std::size_t most_header_bytes = std::size_t{1} << 16;
 constexpr std::size_t npz_block_bytes = std::size_t{1} << 16;
 
 // An array of a .npz: what its header says, and its numbers if they are integers that are needed.
-struct npz_array {
-  char kind = '\0';  // i, u, S, U, f, ...
-  bool big_endian = false, fortran_order = false;
-  std::size_t item_bytes = 0;
-  std::vector<offset_t> shape;
+struct npz_array : npy_header {
   std::vector<offset_t> numbers;
   std::string text;  // of kind S or U
-
-  [[nodiscard]] bool is_integer() const {
-    return (kind == 'i' || kind == 'u') && item_bytes <= 8 && std::has_single_bit(item_bytes);
-  }
 };
 
 class npz_parser {
@@ -49,9 +40,7 @@ class npz_parser {
 
   void read_array(const std::string& name);
   std::size_t read_exactly(std::span<char> out, const std::string& name);
-  void read_header(npz_array& a, const std::string& name);
   void read_data(npz_array& a, const std::string& name);
-  offset_t number_at(const npz_array& a, const char* bytes, const std::string& name) const;
   const npz_array& one(const char* name, std::size_t dimensions) const;
   index_t size(offset_t value, const char* what) const;
   index_t index(offset_t value, index_t limit, const char* what, std::size_t at_entry) const;
@@ -72,68 +61,6 @@ std::size_t npz_parser::read_exactly(std::span<char> out, const std::string& nam
   const std::size_t got = content_.read(out);
   if (got < out.size()) fail(name + ": truncated");
   return got;
-}
-
-// The text after 'key': in the dictionary of a .npy header.
-std::string_view value_of(std::string_view dictionary, std::string_view key) {
-  const std::size_t begin = dictionary.find("'" + std::string(key) + "':");
-  if (begin == std::string_view::npos) return {};
-  dictionary.remove_prefix(begin + key.size() + 3);
-  dictionary.remove_prefix(std::min(dictionary.find_first_not_of(' '), dictionary.size()));
-  return dictionary;
-}
-
-void npz_parser::read_header(npz_array& a, const std::string& name) {
-  std::array<char, 12> begin{};
-  read_exactly(std::span(begin).first(8), name);
-  if (std::string_view(begin.data(), 6) != "\x93NUMPY") fail(name + ": not a NumPy array");
-  const std::size_t length_bytes = begin[6] == 1 ? 2 : 4;
-  read_exactly(std::span(begin).subspan(8, length_bytes), name);
-  std::size_t length = 0;
-  for (std::size_t k = length_bytes; k-- > 0;) {
-    length = 256 * length + static_cast<unsigned char>(begin[8 + k]);
-  }
-  if (length > most_header_bytes) fail(name + ": a header of " + std::to_string(length) + " bytes");
-  std::string header(length, '\0');
-  read_exactly(header, name);
-  // For example '<i4': byte order, kind, bytes.
-  const std::string_view type = value_of(header, "descr");
-  const std::string_view shape = value_of(header, "shape");
-  const std::size_t close = shape.find(')');
-  if (type.size() < 4 || type[0] != '\'' || !shape.starts_with('(') ||
-      close == std::string_view::npos) {
-    fail(name + ": a header that is not understood: " + excerpt(header, 60));
-  }
-  a.big_endian = type[1] == '>';
-  a.kind = type[2];
-  std::from_chars(type.data() + 3, type.data() + type.size(), a.item_bytes);
-  a.fortran_order = value_of(header, "fortran_order").starts_with("True");
-  for (const char* p = shape.data() + 1; p < shape.data() + close;) {
-    offset_t value = 0;
-    const auto parsed = std::from_chars(p, shape.data() + close, value);
-    if (parsed.ec != std::errc{}) {
-      ++p;
-      continue;
-    }
-    if (value < 0) fail(name + ": a negative shape");
-    a.shape.push_back(value);
-    p = parsed.ptr;
-  }
-}
-
-offset_t npz_parser::number_at(const npz_array& a, const char* bytes,
-                               const std::string& name) const {
-  std::uint64_t value = 0;
-  for (std::size_t k = 0; k < a.item_bytes; ++k) {
-    const std::size_t place = a.big_endian ? k : a.item_bytes - 1 - k;
-    value = (value << 8) | static_cast<unsigned char>(bytes[place]);
-  }
-  const std::size_t unused = 64 - 8 * a.item_bytes;
-  if (a.kind == 'i') return static_cast<offset_t>(value << unused) >> unused;
-  if (value > static_cast<std::uint64_t>(std::numeric_limits<offset_t>::max())) {
-    fail(name + ": a number does not fit in 64 bits");
-  }
-  return static_cast<offset_t>(value);
 }
 
 // Numbers of integer arrays are kept, text too; the rest only has to be there.
@@ -157,7 +84,7 @@ void npz_parser::read_data(npz_array& a, const std::string& name) {
     if (!numbers) continue;
     entries_.hold(static_cast<offset_t>(8 * (got / a.item_bytes)));
     for (std::size_t k = 0; k + a.item_bytes <= got; k += a.item_bytes) {
-      a.numbers.push_back(number_at(a, block.data() + k, name));
+      a.numbers.push_back(npy_integer(a, block.data() + k, content_.name() + ": " + name));
     }
   }
   if (a.item_bytes > 0 && a.item_bytes <= 32 &&
@@ -170,7 +97,8 @@ void npz_parser::read_data(npz_array& a, const std::string& name) {
 
 void npz_parser::read_array(const std::string& name) {
   npz_array a;
-  read_header(a, name);
+  static_cast<npy_header&>(a) = read_npy_header(
+      [&](std::span<char> out) { read_exactly(out, name); }, content_.name() + ": " + name);
   read_data(a, name);
   if (!arrays_.emplace(name, std::move(a)).second) fail(name + ": occurs twice");
 }
@@ -333,7 +261,72 @@ pattern npz_parser::parse(matrix_file_header& header) {
   return entries_.assemble();
 }
 
+// The text after 'key': in the dictionary of a .npy header.
+std::string_view value_of(std::string_view dictionary, std::string_view key) {
+  const std::size_t begin = dictionary.find("'" + std::string(key) + "':");
+  if (begin == std::string_view::npos) return {};
+  dictionary.remove_prefix(begin + key.size() + 3);
+  dictionary.remove_prefix(std::min(dictionary.find_first_not_of(' '), dictionary.size()));
+  return dictionary;
+}
+
 }  // namespace
+
+npy_header read_npy_header(const std::function<void(std::span<char>)>& read,
+                           const std::string& name) {
+  auto fail = [&](const std::string& why) { throw input_error(name + ": " + why); };
+  std::array<char, 12> begin{};
+  read(std::span(begin).first(8));
+  if (std::string_view(begin.data(), 6) != "\x93NUMPY") fail("not a NumPy array");
+  const std::size_t length_bytes = begin[6] == 1 ? 2 : 4;
+  read(std::span(begin).subspan(8, length_bytes));
+  std::size_t length = 0;
+  for (std::size_t k = length_bytes; k-- > 0;) {
+    length = 256 * length + static_cast<unsigned char>(begin[8 + k]);
+  }
+  if (length > most_header_bytes) fail("a header of " + std::to_string(length) + " bytes");
+  std::string header(length, '\0');
+  read(header);
+  // For example '<i4': byte order, kind, bytes.
+  const std::string_view type = value_of(header, "descr");
+  const std::string_view shape = value_of(header, "shape");
+  const std::size_t close = shape.find(')');
+  if (type.size() < 4 || type[0] != '\'' || !shape.starts_with('(') ||
+      close == std::string_view::npos) {
+    fail("a header that is not understood: " + excerpt(header, 60));
+  }
+  npy_header h;
+  h.kind = type[2];
+  h.big_endian = type[1] == '>';
+  std::from_chars(type.data() + 3, type.data() + type.size(), h.item_bytes);
+  h.fortran_order = value_of(header, "fortran_order").starts_with("True");
+  for (const char* p = shape.data() + 1; p < shape.data() + close;) {
+    offset_t value = 0;
+    const auto parsed = std::from_chars(p, shape.data() + close, value);
+    if (parsed.ec != std::errc{}) {
+      ++p;
+      continue;
+    }
+    if (value < 0) fail("a negative shape");
+    h.shape.push_back(value);
+    p = parsed.ptr;
+  }
+  return h;
+}
+
+offset_t npy_integer(const npy_header& header, const char* bytes, const std::string& name) {
+  std::uint64_t value = 0;
+  for (std::size_t k = 0; k < header.item_bytes; ++k) {
+    const std::size_t place = header.big_endian ? k : header.item_bytes - 1 - k;
+    value = (value << 8) | static_cast<unsigned char>(bytes[place]);
+  }
+  const std::size_t unused = 64 - 8 * header.item_bytes;
+  if (header.kind == 'i') return static_cast<offset_t>(value << unused) >> unused;
+  if (value > static_cast<std::uint64_t>(std::numeric_limits<offset_t>::max())) {
+    throw input_error(name + ": a number does not fit in 64 bits");
+  }
+  return static_cast<offset_t>(value);
+}
 
 pattern parse_scipy_npz(matrix_content& content, matrix_file_header& header,
                         const memory_bound& bound) {

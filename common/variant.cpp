@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "common/command_methods.hpp"
 #include "common/text.hpp"
 
 namespace gsofa {
@@ -142,6 +143,7 @@ run_settings settings_with(const variant_info& info, want_set wants,
 const std::vector<variant_info>& all_variants() { return registry(); }
 
 const variant_info& find_variant(std::string_view name) {
+  if (is_command(name)) return find_command<variant_info>(std::string(name));
   const auto& variants = registry();
   const auto hit = std::ranges::find(variants, name, &variant_info::name);
   if (hit != variants.end()) return *hit;
@@ -156,7 +158,7 @@ const variant_info& find_variant(std::string_view name) {
 }
 
 std::vector<const variant_info*> find_variants(const std::string& name_or_pattern) {
-  if (name_or_pattern.find_first_of("*?[") == std::string::npos) {
+  if (is_command(name_or_pattern) || name_or_pattern.find_first_of("*?[") == std::string::npos) {
     return {&find_variant(name_or_pattern)};
   }
   std::vector<const variant_info*> found;

@@ -171,7 +171,7 @@ def pooled(runs):
     return json_lines.Object({**last, "samples_s": samples, "phases_s": median["phases_s"]}, last.place)
 
 
-LIMIT = re.compile(r"limit of ([0-9.e+]+) s")
+LIMIT = re.compile(r"limit (?:of |time_s=)([0-9.e+]+)")  # of a run, of a program
 
 
 def left_out(sources, most=4):
@@ -196,7 +196,7 @@ def few(names, most=4):
 def limit_of(run):
     """Seconds after which a run was ended."""
     trials = run.get("trials", {})
-    if "timeout_s" in trials:
+    if "timeout_s" in trials and "time_s=" not in run["reason"]:
         return trials["timeout_s"]
     stated = LIMIT.search(run["reason"])
     return float(stated[1]) if stated else None

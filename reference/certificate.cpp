@@ -157,7 +157,7 @@ verdict check_certificate(const pattern_view& a, const pattern_view& l, const pa
       const std::scoped_lock lock(guard);
       if (i < first.load(std::memory_order_relaxed)) {
         first.store(i, std::memory_order_relaxed);
-        out = fault(std::move(reason));
+        out = {false, std::move(reason), i};
       }
     }
   });

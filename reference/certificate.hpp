@@ -10,6 +10,7 @@ namespace gsofa::reference {
 struct verdict {
   bool ok = true;
   std::string reason;
+  index_t row = -1;  ///< the first wrong row, of a certificate that finds one
 };
 
 /// Checks that l and u have the form of factors of order n: consistent row pointers, columns in

@@ -9,6 +9,7 @@
 #include "common/file.hpp"
 #include "common/matrix_market.hpp"
 #include "common/text.hpp"
+#include "harness/matrices/matrix_source.hpp"
 #include "harness/run/selection.hpp"
 #include "harness/run/status_line.hpp"
 #include "reference/order_check.hpp"
@@ -168,7 +169,7 @@ std::vector<order_tally> check_orders(const check_options& options, const check_
   }
   for (order_tally& t : tallies) {
     if (!t.info->planted.empty() || t.failure.empty()) continue;
-    const auto file = options.save / ("order_" + t.info->name + ".mtx");
+    const auto file = options.save / ("order_" + file_name_of(t.info->name) + ".mtx");
     try {
       create_folder(options.save);
       write_matrix_market(file, t.counterexample, "counterexample to the order " + t.info->name);
@@ -177,7 +178,7 @@ std::vector<order_tally> check_orders(const check_options& options, const check_
       continue;
     }
     t.again = fmt::format("again: {} check --order {} --matrix {}\n", shell_quoted(options.program),
-                          t.info->name, shell_quoted(file.string()));
+                          shell_quoted(t.info->name), shell_quoted(file.string()));
   }
   return tallies;
 }

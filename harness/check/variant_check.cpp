@@ -20,6 +20,7 @@
 #include "harness/check/fill_path.hpp"
 #include "harness/check/shrink.hpp"
 #include "harness/check/worker_process.hpp"
+#include "harness/matrices/matrix_source.hpp"
 #include "harness/run/machine.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/selection.hpp"
@@ -134,10 +135,10 @@ double run_limit(const check_tally& t, const check_plan& plan, std::size_t item)
 std::string report_counterexample(const check_options& options, const check_tally& t,
                                   const check_setting& s, const pattern& least,
                                   const std::string& what) {
-  const auto file = options.save / (t.info->name + ".mtx");
+  const auto file = options.save / (file_name_of(t.info->name) + ".mtx");
   std::string saved = "saved as " + file.string();
   std::string again = fmt::format("again: {} check --variant {} --matrix {} --setting {}\n",
-                                  shell_quoted(options.program), t.info->name,
+                                  shell_quoted(options.program), shell_quoted(t.info->name),
                                   shell_quoted(file.string()), shell_quoted(s.text));
   try {
     create_folder(options.save);

@@ -14,12 +14,12 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <new>
 #include <utility>
 
 #include "common/error.hpp"
 #include "common/file.hpp"
+#include "harness/run/status.hpp"
 
 extern char** environ;
 
@@ -64,11 +64,7 @@ class owned_descriptor {
 
 }  // namespace
 
-std::string process_end::text() const {
-  if (!by_signal) return fmt::format("ends with status {}", number);
-  return fmt::format("ends by signal {} ({}{})", number, strsignal(number),
-                     number == SIGKILL ? ", perhaps for want of memory" : "");
-}
+std::string process_end::text() const { return text_of_end(by_signal, number); }
 
 worker_process::worker_process(const std::string& program,
                                const std::vector<std::string>& arguments) {

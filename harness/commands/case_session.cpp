@@ -63,6 +63,10 @@ std::vector<std::string> table_row(const prepared_pattern& a, const planned_case
                              : "-");
   std::string note = o.judged.reason;
   if (note.empty() && o.verify_mode != "none") note = "by " + o.verify_mode;
+  if (const auto reported = o.derived.find("reported_us"); reported != o.derived.end()) {
+    const double seconds = static_cast<double>(reported->second) / 1e6;
+    note += "; the program reports " + milliseconds(seconds) + " ms";
+  }
   cells.push_back(note);
   return cells;
 }
@@ -235,7 +239,7 @@ std::string case_session::progress() const {
 void case_session::write_pattern(const prepared_pattern& a, const case_request& request,
                                  const case_outcome& outcome) const {
   if (!outcome.last || !outcome.wants.has(want::pattern)) return;
-  std::string base = file_name_of(a.origin().name) + "." + request.info->name;
+  std::string base = file_name_of(a.origin().name) + "." + file_name_of(request.info->name);
   const mpi_context& j = mpi_context::world();
   if (outcome.last->pattern_rows) {
     // Every rank writes the rows that it has; their union is the pattern.

@@ -23,6 +23,7 @@
 #include "harness/commands/commands.hpp"
 #include "harness/run/build_info.hpp"
 #include "harness/run/distribute.hpp"
+#include "harness/run/programs.hpp"
 #include "variants/support/build_kind.hpp"
 
 namespace gsofa {
@@ -179,12 +180,14 @@ void add_commands(CLI::App& app, command_action& action) {
   add_info_command(app, action);
   add_order_command(app, action);
   add_match_command(app, action);
-  add_show_command(app, action);
+  add_judge_command(app, action);
+  add_new_command(app, action);
   add_experiment_command(app, action);
 }
 
 int run_program(int argc, char** argv) {
   try {
+    accept_programs();
     return run_reporting(argc, argv);
   } catch (...) {
     return report_no_memory();

@@ -25,7 +25,10 @@ void add_info_command(CLI::App& app, command_action& action);
 void add_order_command(CLI::App& app, command_action& action);
 void add_match_command(CLI::App& app, command_action& action);
 void add_experiment_command(CLI::App& app, command_action& action);
-void add_show_command(CLI::App& app, command_action& action);
+void add_judge_command(CLI::App& app, command_action& action);
+void add_new_command(CLI::App& app, command_action& action);
+/// Adds a subcommand to `judge`.
+void add_judge_order(CLI::App& judge, command_action& action);
 /// Adds all subcommands.
 void add_commands(CLI::App& app, command_action& action);
 

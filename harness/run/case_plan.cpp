@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "common/command_methods.hpp"
 #include "common/mpi_context.hpp"
 #include "harness/run/machine.hpp"
 #include "harness/run/selection.hpp"
@@ -135,6 +136,7 @@ std::vector<planned_case> plan_cases(const case_options& options) {
     planned_case c;
     c.request.info = info;
     c.request.trials = options.trials;
+    if (is_command(info->name)) c.request.trials.warmup = 0;  // every run is a process of its own
     run_settings& s = c.request.settings;
     s.options = std::move(values);
     s.chunk_size = options.chunk_size;

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <set>
 
+#include "common/command_methods.hpp"
 #include "common/generators.hpp"
 #include "common/mpi_context.hpp"
 #include "common/order_zero.hpp"
@@ -67,7 +68,10 @@ class case_run {
     for (int k = 0; k < repeat; ++k) {
       v_.reset();
       for (int w = 0; w < warmups_of(request_.trials); ++w) warm_up();
-      if (k == 0) out_.first_in_process = !process_has_run && !is_counting_build();
+      if (k == 0) {
+        out_.first_in_process =
+            !process_has_run && !is_counting_build() && !is_command(request_.info->name);
+      }
       const double prepare_s = seconds_of([&] { prepare(); });
       const double wall = timed(*v_, context_, "run");
       if (progress_ != nullptr) progress_->step(fmt::format("verifying run {}", k + 1));
@@ -284,7 +288,9 @@ case_outcome run_case(const prepared_pattern& a, const case_request& request, ve
   } catch (const timeout_error& e) {
     one.end_others(e);
     one.ended(run_status::timeout,
-              fmt::format("passed its limit of {:g} s", request.trials.timeout));
+              is_command(request.info->name)
+                  ? e.what()
+                  : fmt::format("passed its limit of {:g} s", request.trials.timeout));
   } catch (const budget_error& e) {
     one.end_others(e);
     one.ended(run_status::oom, e.what());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "common/command_methods.hpp"
 #include "common/error.hpp"
 
 namespace gsofa {
@@ -14,7 +15,18 @@ const char* const selection_words =
 
 namespace {
 
-bool is_pattern(const std::string& word) { return word.find_first_of("*?[") != word.npos; }
+bool is_pattern(const std::string& word) {
+  return !is_command(word) && word.find_first_of("*?[") != word.npos;
+}
+
+// The end of the part that begins at `begin`: the next comma outside of quotes.
+std::size_t end_of_part(const std::string& text, std::size_t begin) {
+  bool quoted = false;
+  for (; begin < text.size() && (quoted || text[begin] != ','); ++begin) {
+    quoted = quoted != (text[begin] == '"');
+  }
+  return begin;
+}
 
 // The unplanted of `all` that a device word or `all` stands for.
 template <class Info>
@@ -42,7 +54,8 @@ std::vector<std::string> split_orders(const std::string& text) {
   std::vector<std::string> specs;
   for (const std::string& word : split_at_commas(text)) {
     const bool option = word.find('=') != word.npos && word.find(':') == word.npos &&
-                        !specs.empty() && specs.back().find(':') != word.npos;
+                        !specs.empty() && specs.back().find(':') != word.npos &&
+                        !is_command(specs.back());
     if (option) {
       specs.back() += "," + word;
     } else {
@@ -57,7 +70,7 @@ std::vector<std::string> split_orders(const std::string& text) {
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::size_t end = end_of_part(text, begin);
     if (end > begin) parts.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }

@@ -1,8 +1,12 @@
 #include "harness/run/status.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstddef>
+#include <cstring>
 
 #include "common/text.hpp"
 
@@ -18,6 +22,12 @@ std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
   return printable(text);
+}
+
+std::string text_of_end(bool by_signal, int number) {
+  if (!by_signal) return fmt::format("ends with status {}", number);
+  return fmt::format("ends by signal {} ({}{})", number, strsignal(number),
+                     number == SIGKILL ? ", perhaps for want of memory" : "");
 }
 
 }  // namespace gsofa

@@ -19,4 +19,8 @@ struct judgement {
 /// `text` on one line of a terminal: line breaks and tabs become spaces, the rest is printable().
 std::string one_line(std::string text);
 
+/// How a process ended, by the number of a signal or its status: "ends by signal 11 (Segmentation
+/// fault)", "ends with status 0".
+std::string text_of_end(bool by_signal, int number);
+
 }  // namespace gsofa

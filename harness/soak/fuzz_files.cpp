@@ -108,7 +108,13 @@ std::string read_order(std::string_view bytes) {
   }
 }
 
-texts order_seeds() { return {"0\n1\n2\n3\n4\n5\n", "# comment\n5 4 3\n% more\n2 1 0", "0 0 1"}; }
+texts order_seeds() {
+  const char array[] =
+      "\x93NUMPY\1\0:\0{'descr': '|i1', 'fortran_order': False, 'shape': (6,), }\n\5\4\3\2\1";
+  return {"0\n1\n2\n3\n4\n5\n", "# comment\n5 4 3\n% more\n2 1 0", "0 0 1",
+          "%%MatrixMarket matrix array integer general\n6 1\n1\n2\n3\n4\n5\n6\n",
+          std::string(array, sizeof array)};
+}
 
 }  // namespace
 

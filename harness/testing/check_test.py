@@ -43,6 +43,11 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(len(lines), 1, text)
         return shlex.split(lines[0])
 
+    def test_skeletons_of_new_are_right(self):
+        for words in (("--variant", "cpu_skeleton"), ("--order", "order_skeleton")):
+            done = call("check", *words, "--patterns", 12)
+            self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
+
     def test_crashes_are_named_shrunk_and_saved_and_the_others_go_on(self):
         save = self.folder / "a folder"
         done = call("check", *self.variants(*FATAL, "cpu_fill1", "planted_over_fill"), "--patterns", 8, "--save", save)

@@ -164,7 +164,8 @@ class OrderTest(CliTest):
         found = self.orders("--matrix", self.small, "--match", "none", "--order", f"amd,{order},natural")
         self.assertEqual([(r["order"], r["status"]) for r in found], [("amd", "pass"), (order, "pass"), ("natural", "pass")])
         self.assertRegex(found[2]["result"].pop("digest"), "^[0-9a-f]{16}$")
-        self.assertEqual(found[2]["result"], {"nnz_l": 2, "nnz_u": 5, "fill": 1, "flops": 6.0, "height": 3})
+        self.assertEqual(found[2]["result"], {"nnz_l": 2, "nnz_u": 5, "fill": 1, "flops": 6.0, "height": 3,
+                                              "critical_path": 6.0, "largest_front": 2, "peak_entries": 8})
 
     def test_a_random_numbering(self):
         """It is recorded, a seed gives one numbering, and a path keeps an order without fill."""
@@ -230,25 +231,6 @@ class OrderTest(CliTest):
         self.assertEqual(done.returncode, OK, done.stderr)
         self.assertIn("order amd: pass, ", done.stdout)
         self.assertIn("order planted_order_lost_vertex: rejected: ", done.stdout)
-
-
-class ShowTest(CliTest):
-    def test_orders_in_a_table(self):
-        done = call("show", worked_example(), "--order", "natural,amd")
-        self.assertEqual((done.returncode, done.stderr), (OK, ""))
-        self.assertRegex(done.stdout, r"natural +31 +22 +22 +13 +78 +8\namd +31 ")
-
-    def test_a_prepared_matrix_is_shown_in_its_order(self):
-        prepared = str(self.folder / "p.gsofa")
-        self.assertEqual(call("prepare", self.small, "--match", "none", "--order", "amd", "-o", prepared).returncode, OK)
-        done = call("show", prepared)
-        self.assertEqual(done.returncode, OK, done.stderr)
-        self.assertEqual(done.stdout.splitlines()[1].split()[:2], ["amd", "6"])
-        self.assert_refused(BAD_INPUT, "show", prepared, "--order", "amd", mention=["is prepared already"])
-
-    def test_bad_input_is_refused(self):
-        for args in (("bcsstk18", "--order", "metiss"), ("absent.mtx",)):
-            self.assert_refused(BAD_INPUT, "show", *args)
 
 
 class PrepareTest(CliTest):

@@ -210,9 +210,6 @@ class ReadingTest(CliTest):
                               ["run", "--matrix", prepared, "-v", "cpu_maxid"]):
                     done = call(*words)
                     self.assertEqual(done.returncode, OK, (words, done.stderr))
-                if name != "zero.mtx":
-                    done = call("show", path, "--order", "natural")
-                    self.assertEqual(done.returncode, OK, done.stderr)
 
     def test_order_zero_by_every_variant(self):
         path = self.write("zero.mtx", self.OTHERS["zero.mtx"])
@@ -225,7 +222,6 @@ class ReadingTest(CliTest):
             self.assertEqual((record["result"]["nnz_l"], record["result"]["nnz_u"]), (0, 0), record)
         done = call("check", "--matrix", path, "-v", "cpu_*")
         self.assertEqual(done.returncode, OK, done.stderr)
-        self.assert_refused(BAD_INPUT, "show", path, mention=["order 0"])
 
     def test_standard_input(self):
         archive = self.folder / "small.tar.gz"
@@ -251,8 +247,7 @@ class BadInputTest(CliTest):
     def test_outputs_without_a_name(self):
         run = ("run", "--matrix", self.small, "--variant", "cpu_fill1")
         for args in ((*run, "--out", ""), (*run, "--out", "-"), (*run, "--pattern-out", ""),
-                     ("prepare", "--matrix", self.small, "--out", ""), ("order", "--matrix", self.small, "--out", ""),
-                     ("show", self.small, "--out", "")):
+                     ("prepare", "--matrix", self.small, "--out", ""), ("order", "--matrix", self.small, "--out", "")):
             with self.subTest(args):
                 self.assert_refused(BAD_INPUT, *args, mention=["out"])
 
@@ -378,8 +373,7 @@ class StandInTest(CliTest):
         prepared = str(self.folder / "p")
         self.marked("prepare", self.NAME, *fast, "-o", prepared)
         self.marked("run", prepared, *run[6:])
-        for matrix in (prepared, self.NAME):
-            self.assertIn("stand-in", self.marked("show", matrix, *(fast if matrix == self.NAME else ())).stdout)
+        self.assertIn("stand-in", self.marked("judge", "order", self.NAME, "amd", "--match", "none").stdout)
         folder = self.folder / "factors"
         self.marked(*run, "--pattern-out", str(folder))
         for file in folder.iterdir():

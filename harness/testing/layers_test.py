@@ -74,6 +74,7 @@ EXCEPTIONS = {
     (CUDSS, "harness/run/gpu_state.hpp"): "the driver in its records",
     (CUDSS_PHASES + ".hpp", "variants/peers/cudss_objects.hpp"): "handles and errors as the peer has them",
     (CUDSS_PHASES + ".cpp", "common/types.hpp"): "checked narrowing",
+    ("harness/commands/order_command.cpp", "variants/orderings/choose.hpp"): "times are modelled by the rates that choose orders",
     ("harness/commands/prepare_command.cpp", SCHEDULE):
         "prepare --predicted-work writes what the dynamic schedule orders chunks by",
     ("harness/testing/mpi_probe.cpp", DRIVER): "workers that throw, which takes a job under mpirun",

@@ -19,7 +19,7 @@ if(TARGET gsofa_mpi_shim)
   set(mpi_shim ";GSOFA_MPI_SHIM=$<TARGET_FILE:gsofa_mpi_shim>")
 endif()
 
-foreach(name run commands terminal)
+foreach(name run commands judge terminal)
   gsofa_test(cli/${name} COMMAND harness/testing/cli_${name}_test.py
     PROPERTIES LABELS cli TIMEOUT 900 COST 12 ENVIRONMENT "${gsofa};${counting}${other_metis}")
 endforeach()
