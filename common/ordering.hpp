@@ -38,6 +38,7 @@ struct order_candidate {
 struct order_cost {
   double operations = 0;
   offset_t entries = 0;           ///< of L and U without the diagonal
+  index_t height = 0;             ///< of the elimination tree, in vertices; 0: not counted
   index_t supernodes = 0;         ///< 0: not counted
   index_t supernodal_height = 0;  ///< most supernodes on a path of the tree
 };

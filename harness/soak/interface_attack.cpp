@@ -587,6 +587,7 @@ void attack_c_interface(std::uint64_t seed, std::uint64_t number, const abilitie
   check_updates(d, c);
   check_estimate(d, k, unfilled);
   check_order(d, c);
+  check_match(d, c);
 }
 
 }  // namespace gsofa::soak

@@ -64,6 +64,7 @@ void check_options_init(dice& d);
 /// Arguments that must give a status, and null handles that must give nothing; `f` may be null.
 /// An order alone, by a random method, with and without a tree.
 void check_order(dice& d, const call& c);
+void check_match(dice& d, const call& c);
 /// Updates of an analyzer by the pattern of `c`, again and with other numbers.
 void check_updates(dice& d, const call& c);
 void check_refusals(dice& d, const call& c, const gsofa_analysis* f);

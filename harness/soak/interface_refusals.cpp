@@ -67,6 +67,21 @@ void check_order(dice& d, const call& c) {
   require(nodes == 0 || sum == c.n, "the nodes of a tree do not add up");
 }
 
+void check_match(dice& d, const call& c) {
+  constexpr std::int32_t guard = 0x5a5a5a5a;
+  const stored_pattern p(c, d.below(2), d.below(3));
+  indices rows(at(c.n) + 1, guard);
+  std::int32_t rank = guard;
+  require_status(CALL(gsofa_match)(&p.view, nullptr, nullptr, rows.data(), nullptr, nullptr, &rank),
+                 GSOFA_OK, "gsofa_match");
+  require(rows.back() == guard, "a matching is longer than its array");
+  rows.pop_back();
+  std::erase(rows, -1);
+  require(rank == static_cast<std::int32_t>(rows.size()), "the rank is not that of the matching");
+  std::ranges::sort(rows);
+  require(std::ranges::adjacent_find(rows) == rows.end(), "a row is matched twice");
+}
+
 void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   constexpr gsofa_status invalid = GSOFA_INVALID_INPUT;
   const auto refused = [](gsofa_status status, const char* what) {
@@ -95,6 +110,8 @@ void check_refusals(dice& d, const call& c, const gsofa_analysis* f) {
   refused(CALL(gsofa_profile_pattern)(&bad, 1, 1, &profile), "format or index_type");
   refused(CALL(gsofa_analyze_device)(nullptr, nullptr, &h.a), "no pattern");
   refused(CALL(gsofa_analyze_device)(&on_device, nullptr, nullptr), "no out");
+  refused(CALL(gsofa_match)(nullptr, nullptr, nullptr, &number, nullptr, nullptr, &number),
+          "no pattern");
   refused(CALL(gsofa_order_pattern)(nullptr, nullptr, &number, nullptr), "no pattern");
   refused(CALL(gsofa_order_pattern)(&bad, nullptr, &number, nullptr), "format or index_type");
   refused(CALL(gsofa_order_device)(nullptr, nullptr, &number, nullptr), "no pattern");

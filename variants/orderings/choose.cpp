@@ -30,24 +30,24 @@ constexpr std::array<contender, 6> table{{
      contender::anywhere, true},
 }};
 
-// What a factorization takes, in seconds: for an operation, an entry of L and U, and a supernode.
-// On k cores the first two take k^power times less.
+// What a factorization takes, in seconds: for an operation, an entry of L and U, a level of the
+// elimination tree, and a supernode. On k cores the first two take k^power times less.
 struct rates {
-  double operation, entry, supernode;
+  double operation, entry, level, supernode;
   double power;
 };
 constexpr rates rates_of(factorization_kind kind) {
   switch (kind) {
     case factorization_kind::left_looking:
-      return {0.08e-9, 31e-9, 0, 0};
+      return {0.08e-9, 31e-9, 0, 0, 0};
     case factorization_kind::supernodal:
-      return {0.04e-9, 25e-9, 0, 0.7};
+      return {0.04e-9, 25e-9, 0, 0, 0.7};
     case factorization_kind::distributed:
-      return {0.08e-9, 57e-9, 19e-6, 0.5};
+      return {0.08e-9, 57e-9, 0, 19e-6, 0.5};
     case factorization_kind::operations:
-      return {0.2e-9, 0, 0, 0};
-    case factorization_kind::gpu:
-      break;  // nothing is counted: takes_minimum_degree()
+      return {0.2e-9, 0, 0, 0, 0};
+    case factorization_kind::gpu:  // a model alone: takes_minimum_degree() decides
+      return {0.5e-12, 0, 4.5e-6, 0, 0};
   }
   return {};
 }
@@ -232,7 +232,7 @@ double seconds_of_use(const order_cost& cost, const purpose& use) {
   const double once =
       (r.operation * cost.operations + r.entry * static_cast<double>(cost.entries)) /
           std::pow(use.cores, r.power) +
-      r.supernode * cost.supernodes;
+      r.level * cost.height + r.supernode * cost.supernodes;
   return once * static_cast<double>(use.factorizations);
 }
 
