@@ -139,8 +139,20 @@ def superlu():
     yield f"{statistics.median(speed.values()):.2f} times as fast as with METIS (median of {len(speed)} inputs"
     yield from superlu_phases(pairs)
     yield from superlu_settings(pairs)
+    yield from row_permutations()
     for matrix, runs in table(f"{UNCHANGED}/superlu_dist.csv").where(ranks=16).each("matrix").items():
         yield row(name_of(matrix), *(f"{number(r, 'order_s'):.2f}, {number(r, 'all_s'):.2f}" for r in runs))
+
+
+def row_permutations():
+    runs = table("2026-11-29_cpu2_matching/mc64.csv").where(rows="given")
+    own, weighted, ours = (runs.numbers(f"{name}_s") for name in ("mc64", "weighted", "match"))
+    for k, run in enumerate(runs):
+        if run["matrix"] in ("G2_circuit", "cage11", "onetone1", "g7jac040sc", "mhd3200a"):
+            yield row(run["matrix"], f"{int(run['n']):,}", *(f"{v[k]:.3f} s" for v in (own, weighted, ours)))
+    yield row(f"sum of {len(runs)}", "-", *(f"{sum(v):.2f} s" for v in (own, weighted, ours)))
+    ratios = [f"{mean([a / b for a, b in zip(v, own)]):.2f}" for v in (weighted, ours)]
+    yield f"take {ratios[0]} times MC64's time, libgsofa's routine {ratios[1]} times"
 
 
 def superlu_phases(pairs):

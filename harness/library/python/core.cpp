@@ -273,9 +273,9 @@ nb::tuple order_there(const nb::tuple& rows, const nb::dict& options, const nb::
   });
 }
 
-nb::dict match(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
-               const input<double>& values, const std::string& method, int threads,
-               bool keep_symmetric) {
+nb::tuple match(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,
+                const input<double>& values, const std::string& method, int threads,
+                bool keep_symmetric) {
   const csr_view a = view_of(row_ptr, col_idx);
   match_options options;
   options.method = method;
@@ -287,18 +287,10 @@ nb::dict match(const input<std::int64_t>& row_ptr, const input<std::int32_t>& co
     const nb::gil_scoped_release others_run;
     m = gsofa::match(a, options);
   }
-  nb::dict out;
-  out["rows"] = array_of(std::move(m.row_of_col));
-  out["row_scale"] = array_of(std::move(m.row_scale));
-  out["col_scale"] = array_of(std::move(m.col_scale));
-  out["structural_rank"] = m.structural_rank;
-  out["unmatched_rows"] = array_of(std::move(m.unmatched_rows));
-  out["unmatched_cols"] = array_of(std::move(m.unmatched_cols));
-  out["symmetric_entries"] = m.symmetric_entries;
-  out["least_matched"] = m.least_matched;
-  out["method"] = m.method;
-  out["how"] = m.how;
-  return out;
+  return nb::make_tuple(
+      array_of(std::move(m.row_of_col)), array_of(std::move(m.row_scale)),
+      array_of(std::move(m.col_scale)), m.structural_rank, array_of(std::move(m.unmatched_rows)),
+      array_of(std::move(m.unmatched_cols)), m.symmetric_entries, m.least_matched, m.method, m.how);
 }
 
 nb::dict profile(const input<std::int64_t>& row_ptr, const input<std::int32_t>& col_idx,

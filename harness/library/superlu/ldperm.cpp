@@ -14,8 +14,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "gsofa/gsofa.hpp"
@@ -40,20 +38,16 @@ bool is_ours(int job, call_mode mode) {
 
 // Sets perm, u and v; 1 if the matrix is structurally singular, else 0.
 template <class Real>
-int give(const match_result& found, std::span<row_index> perm, Real* u, Real* v) {
-  for (std::size_t j = 0; j < perm.size(); ++j) {
-    if (found.row_of_col[j] >= 0) {
-      perm[static_cast<std::size_t>(found.row_of_col[j])] = static_cast<row_index>(j);
-    }
+int give(match_result& found, row_index* perm, Real* u, Real* v) {
+  for (std::size_t k = 0; k < found.unmatched_cols.size(); ++k) {
+    found.row_of_col[static_cast<std::size_t>(found.unmatched_cols[k])] = found.unmatched_rows[k];
   }
-  for (std::size_t k = 0; k < found.unmatched_rows.size(); ++k) {
-    perm[static_cast<std::size_t>(found.unmatched_rows[k])] =
-        static_cast<row_index>(found.unmatched_cols[k]);
-  }
-  const bool has_scales = !found.row_scale.empty();
-  for (std::size_t k = 0; k < perm.size(); ++k) {
-    u[k] = static_cast<Real>(has_scales ? std::log(found.row_scale[k]) : 0);
-    v[k] = static_cast<Real>(has_scales ? std::log(found.col_scale[k]) : 0);
+  found.row_scale.resize(found.row_of_col.size(), 1);
+  found.col_scale.resize(found.row_of_col.size(), 1);
+  for (std::size_t j = 0; j < found.row_of_col.size(); ++j) {
+    perm[found.row_of_col[j]] = static_cast<row_index>(j);
+    u[j] = static_cast<Real>(std::log(found.row_scale[j]));
+    v[j] = static_cast<Real>(std::log(found.col_scale[j]));
   }
   return found.unmatched_rows.empty() ? 0 : 1;
 }
@@ -79,14 +73,14 @@ int permute_rows(const char* name, permutation_routine<Value, Real> own, int job
     for (std::size_t p = 0; p < entries; ++p) magnitudes[p] = std::abs(values[p]);
     const basic_csc_view<int_t, int_t> columns{
         static_cast<int_t>(n), {col_ptr, static_cast<std::size_t>(n) + 1}, {rows, entries}};
-    const match_result found = match(columns, {.method = "weighted", .values = magnitudes});
+    match_result found = match(columns, {.method = "weighted", .values = magnitudes});
     if (mode == call_mode::verbose) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
       std::fprintf(stderr, "gsofa: %s: n %d, %lld entries, rank %d, %.3g s\n", name, n,
                    static_cast<long long>(nnz), static_cast<int>(found.structural_rank),
                    taken.count());
     }
-    return give(found, {perm, static_cast<std::size_t>(n)}, u, v);
+    return give(found, perm, u, v);
   } catch (const std::exception& e) {
     give_up(name, e.what());
   }
@@ -98,22 +92,17 @@ int permute_rows(const char* name, permutation_routine<Value, Real> own, int job
 
 using gsofa::superlu::row_index;
 
-// One under the name of SuperLU_DIST and the same under a name of its own, for programs that call
-// it themselves. The headers of the other types may be missing.
-#define GSOFA_LDPERM(routine, Value, Real)                                                         \
-  extern "C" [[gnu::visibility("default")]] int routine(int, int, int_t, int_t*, int_t*, Value*,   \
-                                                        row_index*, Real*, Real*);                 \
-  extern "C" [[gnu::visibility("default")]] int gsofa_##routine(                                   \
-      int job, int n, int_t nnz, int_t* col_ptr, int_t* rows, Value* values, row_index* perm,      \
-      Real* u, Real* v) {                                                                          \
-    return gsofa::superlu::permute_rows<Value, Real>(#routine, routine, job, n, nnz, col_ptr,      \
-                                                     rows, values, perm, u, v);                    \
-  }                                                                                                \
-  extern "C" [[gnu::visibility("default")]] int routine(int job, int n, int_t nnz, int_t* col_ptr, \
-                                                        int_t* rows, Value* values,                \
-                                                        row_index* perm, Real* u, Real* v) {       \
-    return gsofa_##routine(job, n, nnz, col_ptr, rows, values, perm, u, v);                        \
-  }
-GSOFA_LDPERM(dldperm_dist, double, double)
-GSOFA_LDPERM(sldperm_dist, float, float)
-GSOFA_LDPERM(zldperm_dist, std::complex<double>, double)
+// Under the name of SuperLU_DIST, and under one of its own for programs that call it themselves.
+// The headers of the other types may be missing.
+#define GSOFA_LDPERM(routine, Value, Real)                                                    \
+  extern "C" [[gnu::visibility("default")]] int gsofa_##routine(                              \
+      int job, int n, int_t nnz, int_t* col_ptr, int_t* rows, Value* values, row_index* perm, \
+      Real* u, Real* v) {                                                                     \
+    return gsofa::superlu::permute_rows<Value, Real>(#routine, gsofa_##routine, job, n, nnz,  \
+                                                     col_ptr, rows, values, perm, u, v);      \
+  }                                                                                           \
+  extern "C" [[gnu::visibility("default"), gnu::alias("gsofa_" #routine)]] int routine(       \
+      int, int, int_t, int_t*, int_t*, Value*, row_index*, Real*, Real*)
+GSOFA_LDPERM(dldperm_dist, double, double);
+GSOFA_LDPERM(sldperm_dist, float, float);
+GSOFA_LDPERM(zldperm_dist, std::complex<double>, double);

@@ -8,28 +8,19 @@
 #include <superlu_ddefs.h>
 #pragma GCC diagnostic pop
 
+#include <tuple>
 #include <type_traits>
 
 namespace gsofa::superlu {
 
-template <class Routine>
-struct fourth_parameter;
-template <class R, class A, class B, class C, class D, class... More>
-struct fourth_parameter<R(A, B, C, D, More...)> {
-  using type = D;
-};
+template <class R, class... P>
+std::tuple<P...> parameters_of(R (*)(P...));
 
 /// An entry of a column permutation: of int_t up to version 8 of SuperLU_DIST, of int from 9 on.
-using column_index = std::remove_pointer_t<fourth_parameter<decltype(symbfact)>::type>;
-
-template <class Routine>
-struct seventh_parameter;
-template <class R, class A, class B, class C, class D, class E, class F, class G, class... More>
-struct seventh_parameter<R(A, B, C, D, E, F, G, More...)> {
-  using type = G;
-};
-
+using column_index =
+    std::remove_pointer_t<std::tuple_element_t<3, decltype(parameters_of(&symbfact))>>;
 /// An entry of a row permutation.
-using row_index = std::remove_pointer_t<seventh_parameter<decltype(dldperm_dist)>::type>;
+using row_index =
+    std::remove_pointer_t<std::tuple_element_t<6, decltype(parameters_of(&dldperm_dist))>>;
 
 }  // namespace gsofa::superlu

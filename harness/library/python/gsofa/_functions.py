@@ -243,7 +243,7 @@ def match(a: Matrix, method: str | None = None, *, threads: int = 0, keep_symmet
         pattern, values = pattern_of(a), np.empty(0)
     if values.size == 0 and method is None:
         method = "symmetric"
-    return Matching(**_core.match(*pattern, values, method or "", whole(threads, "threads", 0), bool(keep_symmetric)))
+    return Matching(*_core.match(*pattern, values, method or "", whole(threads, "threads", 0), bool(keep_symmetric)))
 
 
 class VariantInfo(NamedTuple):
