@@ -90,6 +90,11 @@ class Accepting(RecordsTest):
 
 
 class Quantities(RecordsTest):
+    def test_limits(self):
+        for reason, seconds in (("passed its time limit", 60), ("the program passed its limit time_s=3", 3)):
+            self.assertEqual(records.limit_of({"reason": reason, "trials": {"timeout_s": 60}}), seconds)
+        self.assertEqual(records.limit_of({"reason": "passed its limit of 5 s"}), 5)
+
     def test_medians(self):
         run = example.run(samples_s=[4, 1, 3, 2])
         self.assertEqual(records.seconds(run), 2)

@@ -122,7 +122,11 @@ class ProgramTest(JudgeTest):
         self.assertEqual((mine["variant"], mine["status"], mine["trials"]["warmup"]), (program, "pass", 0))
         self.assertEqual(mine["result"]["digest"], fill1["result"]["digest"])
         self.assertLess(mine["derived"]["reported_us"] / 1e6, min(mine["samples_s"]))
-        self.assertEqual(call("check", "--variant", program, "--matrix", self.small).returncode, OK)
+        Path(program.split()[-1]).write_text(SKELETON + "# edited\n")
+        self.assertEqual(call("run", MATRIX, "--variant", program, "--repeat", "1", "--out", out, "--resume").returncode, OK)
+        self.assertNotEqual(records_of(out.read_text())[2]["options"], mine["options"])
+        alone = self.python("import os\nassert set(os.listdir()) == {'matrix.mtx', 'stdout', 'stderr'}\n" + SKELETON)
+        self.assertEqual(call("check", "--variant", alone, "--matrix", self.small).returncode, OK)
         wrong = self.python(SKELETON.replace("row |= upper[k]", "pass"), "{matrix} {L} {U}")
         done = call("check", "--variant", wrong, "--patterns", "5", "--save", self.folder / "save")
         self.assertEqual(done.returncode, FAILED, done.stdout + done.stderr)
@@ -146,6 +150,7 @@ class ProgramTest(JudgeTest):
             "status": ("raise ValueError('no idea')", "", "ends with status 1: ValueError: no idea"),
             "nothing": ("", "", "the program wrote no {permutation}"),
             "rubbish": (ORDER + 'write("once upon a time")', "", "the program wrote permutation.txt:1: 'once' is not an integer"),
+            "pipe": ("import os; os.mkfifo(sys.argv[2])", "", "the program wrote no {permutation}"),
             "twice": (ORDER + 'write("1\\n" * n)', "", "permutation.txt:2: 1 occurs twice"),
             "memory": ("x = bytearray(3 * 10**9)", "memory_mb=1000", "MemoryError"),
             "file": (ORDER + "while True: write('x' * 10**6)", "output_mb=20", "wrote 20 MB, its limit"),
@@ -176,10 +181,15 @@ class ProgramTest(JudgeTest):
         self.assert_refused(RUN_FAILED, "run", MATRIX, "--order", programs["twice"], "--variant", "cpu_fill1", mention=["occurs twice"])
         hang = self.python("import time; time.sleep(99)")
         mine, fill1 = self.records(MATRIX, "--variant", hang, "--variant", "cpu_fill1", "--timeout", "1", "--repeat", "1", code=RUN_FAILED)
-        self.assertEqual((mine["status"], fill1["status"]), ("timeout", "pass"))
+        self.assertEqual((mine["status"], mine["reason"], fill1["status"]), ("timeout", "passed its time limit", "pass"))
         tiny = self.python(f"import sys\nfor f in sys.argv[2:]: open(f, 'w').write('{HEADER}\\n1 1 1\\n1 1\\n')")
         (mine,) = self.records(MATRIX, "--variant", tiny, code=RUN_FAILED)
         self.assertIn(f"L.mtx: the factor is 1 x 1, the matrix has order {N}", mine["reason"])
+
+    def test_the_matrix_is_no_output(self):
+        """It has more than a megabyte."""
+        program = self.python(ORDER + 'write("\\n".join(map(str, range(n))))', limits="output_mb=1")
+        self.assertEqual(call("order", "--matrix", "gen:grid5:nx=220,ny=100", "--order", program).returncode, OK)
 
     def test_commands_that_cannot_work_are_refused(self):
         for command, what in (("exec:", "names no program"), ("exec:time_s=0 ./x", "time_s"), ("exec:./x {matrix}", "lacks {permutation}")):
