@@ -27,9 +27,10 @@ std::tuple<std::vector<index_t>, std::vector<index_t>, offset_t> pivot_counts(
   return {std::move(r.u_row_counts), v->profile(0).l_col_counts, r.nnz_l};
 }
 
-// Adds what the elimination tree of a postordered pattern says. rows_of_u: with the diagonal.
-void add_tree(std::span<const index_t> parent, std::span<const index_t> columns_of_l,
-              std::span<const index_t> rows_of_u, order_quality& q) {
+}  // namespace
+
+void count_fronts(std::span<const index_t> parent, std::span<const index_t> columns_of_l,
+                  std::span<const index_t> rows_of_u, order_quality& q) {
   const std::size_t n = parent.size();
   std::vector<index_t> height(n, 1), children(n, 0);
   std::vector<double> path(n, 0);
@@ -58,8 +59,6 @@ void add_tree(std::span<const index_t> parent, std::span<const index_t> columns_
   }
 }
 
-}  // namespace
-
 order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads,
                          const std::atomic<bool>* stop) {
   pattern p = permute(a, order, order);
@@ -73,7 +72,7 @@ order_quality quality_of(const pattern_view& a, std::span<const index_t> order, 
     q.nnz_u += rows_of_u[k];
     q.flops += l + 2 * l * u;
   }
-  add_tree(elimination_tree(symmetrized(p, diagonal::drop)), columns_of_l, rows_of_u, q);
+  count_fronts(elimination_tree(symmetrized(p, diagonal::drop)), columns_of_l, rows_of_u, q);
   return q;
 }
 

@@ -28,4 +28,10 @@ struct order_quality {
 order_quality quality_of(const pattern_view& a, std::span<const index_t> order, int threads,
                          const std::atomic<bool>* stop = nullptr);
 
+/// Sets what the elimination tree of a postordered pattern says: height, critical_path,
+/// largest_front and peak_entries. Of each pivot: its parent, or -1; the entries of its column of
+/// L; those of its row of U with the diagonal.
+void count_fronts(std::span<const index_t> parent, std::span<const index_t> columns_of_l,
+                  std::span<const index_t> rows_of_u, order_quality& q);
+
 }  // namespace gsofa

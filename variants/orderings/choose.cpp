@@ -57,9 +57,6 @@ constexpr rates rates_of(factorization_kind kind) {
 constexpr index_t most_columns_of_leaf = 60;
 constexpr index_t most_supernodal_height = 10000;
 
-// A dissection on k cores takes k^0.7 times less.
-constexpr double power_of_dissection = 0.7;
-
 // The operations that a dissection saves after minimum fill, in the mean. They grow with the
 // operations of minimum fill for each of its entries of L and U: 3 % up to 70, a third at 400,
 // half at 1,000.

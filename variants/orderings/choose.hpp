@@ -28,10 +28,13 @@ struct purpose {
   int seeds = 1;  ///< orders that one method may compute, each from another seed
 };
 
-/// The host dissects fewer rows faster than a device that is idle otherwise (13,000 to 20,000 on an
-/// H200), or that the program uses anyway.
+/// One thread dissects fewer rows faster than a device that is idle otherwise (13,000 to 20,000 on
+/// an H200), or that the program uses anyway. More threads dissect more rows in this time.
 inline constexpr index_t least_rows_of_device = 20000;
 inline constexpr index_t least_rows_of_busy_device = 3000;
+
+/// A dissection on k cores takes k^0.7 times less.
+inline constexpr double power_of_dissection = 0.7;
 
 /// A mesh has at least this many rows.
 inline constexpr index_t least_rows_of_mesh = 50000;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <string_view>
@@ -96,7 +97,9 @@ class contest {
   }
 
   ordering run() {
-    const index_t least = on_gpu() ? least_rows_of_busy_device : least_rows_of_device;
+    const double least = on_gpu() ? least_rows_of_busy_device
+                                  : least_rows_of_device * std::pow(std::max(1, settings_.threads),
+                                                                    power_of_dissection);
     const bool host_only = settings_.host_only || blocks_ || graph_.n_rows < least;
     std::vector<entrant> all = entrants(host_only);
     // Minimum degree makes fewer supernodes than minimum fill.

@@ -381,7 +381,15 @@ gsofa_status gsofa_estimate(const gsofa_pattern* a, const gsofa_options* options
     const gsofa_options known = known_options(options);
     with_view(*a, [&](const auto& view) {
       const gsofa::fill_estimate f = gsofa::estimate(view, options_of(known, view.n));
-      *out = {f.nnz_a, f.nnz_l, f.nnz_u, f.flops, f.result_bytes, f.working_bytes, f.symmetric};
+      *out = {f.nnz_a,
+              f.nnz_l,
+              f.nnz_u,
+              f.flops,
+              f.result_bytes,
+              f.working_bytes,
+              f.symmetric,
+              f.supernodal_bytes,
+              f.multifrontal_bytes};
       if (permutation != nullptr) std::ranges::copy(f.permutation, permutation);
     });
   });

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/elimination_forest.hpp"
+#include "common/order_quality.hpp"
 #include "common/preprocess.hpp"
 #include "harness/library/cpp/analyze.hpp"
 #include "harness/library/cpp/elimination_input.hpp"
@@ -15,6 +16,9 @@
 namespace gsofa::library {
 
 namespace {
+
+constexpr offset_t value_bytes = sizeof(double);
+constexpr offset_t fixed_bytes = 16 << 20;  // of threads, of libraries, and what malloc keeps
 
 offset_t sum(std::span<const index_t> values) {
   return std::accumulate(values.begin(), values.end(), offset_t{0});
@@ -69,10 +73,9 @@ std::vector<index_t> panels_of(std::span<const index_t> up) {
 }
 
 // Positions of these panels, at most: the boundary of a subtree is the column of its root, that of
-// several side by side lies in the column of the parent that they have, with that parent.
-offset_t panel_positions(std::span<const index_t> parent, std::span<const index_t> counts) {
-  const std::vector<index_t> post = postorder(parent);
-  const std::vector<index_t> up = postordered_parents(parent, post);
+// several side by side lies in the column of the parent that they have, with that parent. up,
+// counts: in a postorder.
+offset_t panel_positions(std::span<const index_t> up, std::span<const index_t> counts) {
   const std::vector<index_t> begin = panels_of(up);
   auto positions = static_cast<offset_t>(up.size());
   for (std::size_t j = 0; j + 1 < begin.size(); ++j) {
@@ -82,12 +85,21 @@ offset_t panel_positions(std::span<const index_t> parent, std::span<const index_
       one_tree = one_tree && up[at(k)] <= last && up[at(k)] != -1;
     }
     if (one_tree) {
-      positions += counts[at(post[at(last)])];
+      positions += counts[at(last)];
     } else if (up[at(last)] != -1) {
-      positions += 1 + offset_t{counts[at(post[at(up[at(last)])])]};
+      positions += 1 + offset_t{counts[at(up[at(last)])]};
     }
   }
   return positions;
+}
+
+// Values that a multifrontal factorization holds at most. up, counts: in a postorder.
+offset_t multifrontal_values(std::span<const index_t> up, std::span<const index_t> counts) {
+  std::vector<index_t> rows(counts.begin(), counts.end());
+  for (index_t& count : rows) ++count;
+  order_quality q;
+  count_fronts(up, counts, rows, q);
+  return q.peak_entries;
 }
 
 // Bytes of the supernodal lists of chol(A + A^T).
@@ -142,19 +154,30 @@ fill_estimate estimate_of(const checked_input& in, const analysis_options& optio
     f.nnz_l = sum(counts);
     f.nnz_u = f.nnz_l + n;
     for (const index_t count : counts) f.flops += count + 2.0 * count * count;
-    positions = panel_positions(parent, counts);
+    const std::vector<index_t> post = postorder(parent);
+    const std::vector<index_t> up = postordered_parents(parent, post);
+    std::vector<index_t> by_post;
+    for (const index_t v : post) by_post.push_back(counts[at(v)]);
+    positions = panel_positions(up, by_post);
+    f.supernodal_bytes = value_bytes * (f.nnz_l + f.nnz_u);
+    f.multifrontal_bytes = value_bytes * multifrontal_values(up, by_post);
     if (options.supernodal) lists = supernodal_bytes(parent, counts, options.most_columns);
   }
   f.result_bytes = result_bytes(options, f, out.n) + lists;
-  const bool orders =
-      options.order != order_method::natural && options.order != order_method::given;
-  const offset_t order = orders ? 32 * n + 4 * z + 8 * off_diagonal : 0;
+  const order_method method = options.order.method;
+  const bool orders = method != order_method::natural && method != order_method::given;
+  const bool dissects = method == order_method::automatic || method == order_method::tournament ||
+                        method == order_method::cpu_nested_dissection ||
+                        method == order_method::gpu_nested_dissection;
+  const offset_t order = dissects ? 160 * n + 24 * z + 40 * off_diagonal
+                         : orders ? 32 * n + 4 * z + 8 * off_diagonal
+                                  : 0;
   const offset_t match = in.missing > 0 ? 28 * n + 12 * z : 0;
   const offset_t permute = 48 * n + 8 * z;
   const offset_t analyze = (f.symmetric ? 64 : 80) * n + (f.symmetric ? 4 : 8) * z + 36 * positions;
   const offset_t copies = 8 * static_cast<offset_t>(w.arrays.row_ptr.size()) +
                           4 * static_cast<offset_t>(w.arrays.col_idx.size());
-  f.working_bytes = copies + std::max({order, match, permute, analyze});
+  f.working_bytes = fixed_bytes + copies + std::max({order, match, permute, analyze});
   return f;
 }
 

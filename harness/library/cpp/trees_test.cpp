@@ -255,6 +255,8 @@ TEST_CASE("an estimate bounds L and U, and is exact of symmetric patterns") {
       CHECK(e.result_bytes == static_cast<std::int64_t>(16 * at(found.n) + lists + rows));
     }
     CHECK(e.working_bytes > 0);
+    CHECK(e.supernodal_bytes == 8 * (e.nnz_l + e.nnz_u));
+    CHECK(e.multifrontal_bytes >= e.supernodal_bytes);
     // Of columns the same.
     const pattern t = transpose(a);
     options.order = round % 2 == 0 ? order_method::amd : order_method::automatic;
@@ -315,8 +317,14 @@ TEST_CASE("the C interface: faults of relaxed supernodes, bytes of estimates") {
   const fill_estimate q = estimate(view_of(a), {.order = order_method::amd, .supernodal = true});
   CHECK(e.result_bytes == q.result_bytes);
   CHECK(e.working_bytes == q.working_bytes);
+  CHECK(e.supernodal_bytes == q.supernodal_bytes);
+  CHECK(e.multifrontal_bytes == q.multifrontal_bytes);
   CHECK(order == q.permutation);
   CHECK(gsofa_estimate(&matrix, nullptr, &e, nullptr) == GSOFA_OK);
+
+  // One front of 5 x 5.
+  const pattern dense = generate("dense:n=5");
+  CHECK(estimate(view_of(dense), {.order = order_method::natural}).multifrontal_bytes == 8 * 25);
 }
 
 }  // namespace

@@ -247,6 +247,8 @@ nb::dict estimate(const input<std::int64_t>& row_ptr, const input<std::int32_t>&
   out["symmetric"] = e.symmetric;
   out["result_bytes"] = e.result_bytes;
   out["working_bytes"] = e.working_bytes;
+  out["supernodal_bytes"] = e.supernodal_bytes;
+  out["multifrontal_bytes"] = e.multifrontal_bytes;
   return out;
 }
 

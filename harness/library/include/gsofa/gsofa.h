@@ -382,6 +382,8 @@ typedef struct gsofa_fill_estimate {
   int64_t result_bytes;
   int64_t working_bytes;
   int symmetric;
+  int64_t supernodal_bytes;
+  int64_t multifrontal_bytes;
 } gsofa_fill_estimate;
 /// As estimate() of gsofa.hpp. `permutation` receives n entries for GSOFA_ORDER_GIVEN, unless it is
 /// NULL.

@@ -577,7 +577,12 @@ struct fill_estimate {
   double flops = 0;               ///< of a factorization with these entries, as fill_profile::flops
   bool symmetric = false;         ///< the permuted pattern: nnz_l, nnz_u and flops are exact
   std::int64_t result_bytes = 0;  ///< of the arrays of the requested analysis
-  std::int64_t working_bytes = 0;  ///< of the host in addition, no bound: docs/estimate.md
+  /// Of the host in addition: a bound on all recorded cases (docs/estimate.md).
+  std::int64_t working_bytes = 0;
+  /// Of the values (double) of a numerical factorization with these entries: all of L and U in
+  /// supernodes; the most of factors, stacked contributions and one front at a time (Liu 1992).
+  std::int64_t supernodal_bytes = 0;
+  std::int64_t multifrontal_bytes = 0;
 };
 
 /// What analyze(a, options) will need: checks, matches and orders as analyze() does and counts the

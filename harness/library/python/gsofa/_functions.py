@@ -84,6 +84,8 @@ class Estimate(NamedTuple):
     symmetric: bool  # the permuted pattern is symmetric: nnz_l, nnz_u and flops are exact
     result_bytes: int  # of the arrays that analyze() returns, without masks
     working_bytes: int  # of the host during analyze() in addition
+    supernodal_bytes: int  # of the values (float64) of L and U
+    multifrontal_bytes: int  # the most that a multifrontal factorization holds: factors, stacked contributions and a front
 
     @property
     def nnz(self) -> int:
