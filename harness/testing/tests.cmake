@@ -75,7 +75,7 @@ foreach(study cliffs first_runs)
 endforeach()
 gsofa_test(cli/reproduce COMMAND experiments/reproduce_test.py
   PROPERTIES LABELS cli TIMEOUT 900 COST 40 SKIP_RETURN_CODE 77 ${build})
-foreach(file plots/cliffs plots/compare plots/numbers plots/order_kinds plots/records plots/records_ratios plots/regret plots/sequences plots/style plots/site/site
+foreach(file plots/cliffs plots/compare plots/records_compare plots/numbers plots/order_kinds plots/records plots/records_ratios plots/regret plots/sequences plots/style plots/site/site
     paper/claims paper/report paper/results paper/artifact/container)
   gsofa_test(${file} COMMAND ${file}_test.py PROPERTIES LABELS cli TIMEOUT 600 SKIP_RETURN_CODE 77)
 endforeach()
