@@ -616,8 +616,9 @@ struct order_options {
   std::span<const std::int32_t> weights{};
   std::int64_t seed = -1;  ///< of the search; -1: the default of the method
   /// Levels of a full binary separator tree, which has 2^tree_levels - 1 nodes: domains in its
-  /// leaves, separators above. 0: no tree. Above 1, the automatic order is a nested dissection, and
-  /// dissections divide the graph evenly on these levels.
+  /// leaves, separators above. 0: no tree. Above 1, the automatic order is a nested dissection
+  /// (for a GPU it may be minimum degree with a tree of its elimination tree), and dissections
+  /// divide the graph evenly on these levels.
   int tree_levels = 0;
   tree_layout layout = tree_layout::by_level;                ///< of the order, if there is a tree
   std::function<bool(const analysis_progress&)> progress{};  ///< as analysis_options
