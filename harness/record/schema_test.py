@@ -46,7 +46,7 @@ class Validation(unittest.TestCase):
             error = next(self.validator.iter_errors(record), None)
             self.assertIsNone(error, error and f"{place}: {error.json_path}: {error.message}")
             kinds.add(record.get("kind", "profile" if "dram_gb_per_s" in record else "run"))
-        self.assertEqual(kinds, {"run", "order", "sequence", "profile"})
+        self.assertEqual(kinds, {"run", "order", "sequence", "profile", "regret"})
 
     def test_faults_are_found(self):
         for good in (committed.GOOD, committed.GOOD_ORDER):
