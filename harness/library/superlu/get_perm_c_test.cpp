@@ -103,7 +103,7 @@ TEST_CASE("perm_c is the order of libgsofa for A + A^T, of SuperLU_DIST elsewher
 }
 
 TEST_CASE("without a setting the order is the automatic one for distributed factorizations") {
-  const pattern a = generate("grid7:nx=24,ny=24,nz=24");  // symmetric
+  const pattern a = generate("grid7:nx=18,ny=18,nz=18");  // symmetric
   columns c(a);
   const auto dissects = [&](const char* factorizations) {
     const testing::environment number("GSOFA_FACTORIZATIONS", factorizations);
