@@ -84,7 +84,7 @@ static void* analyze(void* data) {
   gsofa_analyzer* by = NULL;
   const gsofa_analysis* of_analyzer = NULL;
   gsofa_profile* profile = NULL;
-  gsofa_fill_estimate estimate = {0, 0, 0, 0, 0, 0, 0};
+  gsofa_fill_estimate estimate = {0};
   const gsofa_variant* variants = NULL;
   int32_t count = 0;
   const gsofa_pattern pattern = {order, row_ptr, col_idx, GSOFA_INDEX_64_32, GSOFA_CSR};
