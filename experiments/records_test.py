@@ -38,7 +38,7 @@ def known_sha256():
 
 
 def problems(record, known):
-    """What is wrong with one record taken by itself. Its form is that of record.schema.json (harness/record/schema_test.py)."""
+    """What is wrong with one record taken by itself. schema_test.py checks its form."""
     git = record["git"]
     found = ["made by an unknown or changed tree"] if git["sha"] == "unknown" or git["dirty"] else []
     if record.get("kind") == "order":

@@ -25,10 +25,9 @@ def share(text):
 
 def ratios_of(a, b):
     """{(series, matrix): (Value of B over A, kind of the matrix)} of the cases in both, and the names of those in one alone."""
-    cases = compare.grouped([*a, *b])
-    found, alone = {}, []
-    for key, runs in cases.items():
-        first, second = ([r for r in runs if any(r is mine for mine in side)] for side in (a, b))
+    found, alone, of_a = {}, [], {id(r) for r in a}
+    for key, runs in compare.grouped([*a, *b]).items():
+        first, second = ([r for r in runs if (id(r) in of_a) == is_a] for is_a in (True, False))
         if not first or not second:
             alone.append(f"{compare.shown(key[0])} on {key[1]}")
             continue

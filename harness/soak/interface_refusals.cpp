@@ -77,7 +77,7 @@ void check_match(dice& d, const call& c) {
   require(rows.back() == guard, "a matching is longer than its array");
   rows.pop_back();
   std::erase(rows, -1);
-  require(rank == static_cast<std::int32_t>(rows.size()), "the rank is not that of the matching");
+  require(rank == static_cast<std::int32_t>(rows.size()), "the rank differs from the matching");
   std::ranges::sort(rows);
   require(std::ranges::adjacent_find(rows) == rows.end(), "a row is matched twice");
 }

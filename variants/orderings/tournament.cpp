@@ -78,9 +78,8 @@ class contest {
         settings_(settings),
         use_(use),
         exact_(use.kind == factorization_kind::operations) {
-    const bool on_gpu = use.kind == factorization_kind::gpu;
-    dissects_ = !settings.weights.empty() || (settings.tree_levels > 1 && !on_gpu);
-    if (on_gpu) {
+    dissects_ = !settings.weights.empty() || (settings.tree_levels > 1 && !on_gpu());
+    if (on_gpu()) {
       dissects_ = dissects_ || !takes_minimum_degree(a, use.factorizations);
       graph_ = a;
       symmetric_ = false;

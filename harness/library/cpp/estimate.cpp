@@ -72,8 +72,8 @@ std::vector<index_t> panels_of(std::span<const index_t> up) {
   return begin;
 }
 
-// Positions of these panels, at most: the boundary of a subtree is the column of its root, that of
-// several side by side lies in the column of the parent that they have, with that parent. up,
+// Positions of these panels, at most. The boundary of a subtree is the column of its root. Several
+// subtrees side by side have one parent: their boundary is this parent and lies in its column. up,
 // counts: in a postorder.
 offset_t panel_positions(std::span<const index_t> up, std::span<const index_t> counts) {
   const std::vector<index_t> begin = panels_of(up);

@@ -65,7 +65,7 @@ int permute_rows(const char* name, permutation_routine<Value, Real> own, int job
           return original(job, n, nnz, col_ptr, rows, values, perm, u, v);
         }
       }
-      throw invalid_input("that of SuperLU_DIST is not there");
+      throw invalid_input("no SuperLU_DIST with this routine is loaded");
     }
     const auto begin = std::chrono::steady_clock::now();
     const auto entries = static_cast<std::size_t>(nnz);
