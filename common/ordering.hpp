@@ -67,6 +67,7 @@ struct order_settings {
   std::int64_t seed = -1;  ///< -1: the default of the method
   int threads = 1;         ///< host threads; any number gives the same order
   bool host_only = false;  ///< a method that chooses among others does not choose one of a GPU
+  bool is_graph = false;   ///< the pattern is known to be symmetric and without diagonal
   /// Of the vertices, 1 or more; empty: all are 1. cpu_nested_dissection looks for separators of
   /// small weight, amf orders as many vertices with one neighbourhood; others ignore weights.
   std::span<const index_t> weights{};

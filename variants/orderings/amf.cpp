@@ -12,7 +12,7 @@ namespace {
 
 ordering amf_order(const pattern_view& a, const order_settings& settings) {
   pattern sum;
-  const pattern_view s = graph_of(a, settings.threads, sum);
+  const pattern_view s = settings.is_graph ? a : graph_of(a, settings.threads, sum);
   const bool fill = settings.options.choice("score") == "fill";
   elimination_cost cost;
   ordering o{

@@ -65,6 +65,8 @@ double gain_of_dissection(const order_cost& minimum_fill) {
       minimum_fill.operations / std::max(1.0, static_cast<double>(minimum_fill.entries));
   return std::clamp(0.12 * std::log2(each / 60), 0.03, 0.5);
 }
+// Neighbours of a vertex in the mean, up to which minimum degree begins.
+constexpr offset_t most_neighbours_of_sparse = 8;
 // Standard deviation of the operations of dissections with different seeds.
 constexpr double spread_of_seeds = 0.025;
 // By how many standard deviations the expected minimum of k normal numbers is below that of k - 1,
@@ -185,6 +187,10 @@ bool takes_minimum_degree(const pattern_view& a, std::int64_t factorizations) {
 }
 
 bool counts_supernodes(const purpose& use) { return rates_of(use.kind).supernode > 0; }
+
+bool begins_with_degree(const pattern_view& graph, const purpose& use) {
+  return counts_supernodes(use) || graph.nnz() <= most_neighbours_of_sparse * graph.n_rows;
+}
 
 void count_supernodes(const ordered_tree& t, order_cost& cost) {
   const std::size_t n = t.parent.size();

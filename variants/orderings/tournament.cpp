@@ -35,6 +35,8 @@ constexpr double seconds_of_direction = 0.4e-6;
 // Vertices of a block in the mean, at least, where blocks are ordered in place of vertices. The
 // classes of the real matrices of experiments/orderings have at most 6.
 constexpr std::size_t least_of_block = 8;
+// An estimate from few vertices may be this much too small.
+constexpr double least_of_estimate = 6;
 
 // A candidate of this build.
 struct entrant {
@@ -89,7 +91,7 @@ class contest {
     neighbours_ = graph_.nnz();
     symmetric_ = graph_.nnz() + a.n_rows == a.nnz() + count_missing_diagonal(a);
     exact_ = exact_ && !symmetric_;
-    if (symmetric_ && !dissects_) take_blocks();
+    if (symmetric_ && !dissects_ && size_of_blocks(graph_) >= least_of_estimate) take_blocks();
     // Minimum fill on one core takes a tenth of a dissection there, and its operations are known.
     const bool asks = use_.kind == factorization_kind::operations || use_.cores > 1;
     mesh_ = asks && symmetric_ && graph_.n_rows >= least_rows_of_mesh && shape().is_mesh;
@@ -101,8 +103,7 @@ class contest {
                                                                     power_of_dissection);
     const bool host_only = settings_.host_only || blocks_ || graph_.n_rows < least;
     std::vector<entrant> all = entrants(host_only);
-    // Minimum degree makes fewer supernodes than minimum fill.
-    if (counts_supernodes(use_)) std::swap(all[0], all[1]);
+    if (begins_with_degree(graph_, use_)) std::swap(all[0], all[1]);
     for (entrant& e : all) {
       while (!fills_nothing() && e.orders < use_.seeds && pays(e)) compute(e);
     }
@@ -278,8 +279,10 @@ class contest {
         e.orders == 0 ? settings_.seed : std::max<std::int64_t>(settings_.seed, 0) + e.orders;
     ++e.orders;
     const order_request request = e.device != nullptr ? on_device(e) : e.request;
+    order_settings s = with_seed(seed);
+    s.is_graph = !on_gpu();
     try {
-      if (keep_if_better(compute_order(graph_, request, with_seed(seed)), seed)) {
+      if (keep_if_better(compute_order(graph_, request, s), seed)) {
         best_request_ = e.request;
       }
       methods_.emplace_back(e.terms->method);

@@ -370,7 +370,7 @@ TEST_CASE("a profile is cancelled in every stage, and is complete where it is no
 }
 
 TEST_CASE("what a callback throws passes through") {
-  const pattern a = reference::testing::five_point_grid(50);
+  const pattern a = reference::testing::five_point_grid(200);
   struct mine : std::exception {};
   analysis_options options;
   options.log = [](const std::string&) { throw mine(); };

@@ -33,7 +33,7 @@ def test_the_purpose_decides_the_automatic_order():
     grid = sp.kronsum(sp.kronsum(*[sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(12, 12))] * 2),
                       sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(12, 12))).tocsr()
     once, often = (gsofa.analyze(grid, factorizations=f, device="cpu") for f in (1, 1000))
-    assert once.order == "amf" and often.order.startswith("cpu_nested_dissection") and often.nnz < once.nnz
+    assert once.order.startswith("amf") and often.order.startswith("cpu_nested_dissection") and often.nnz < once.nnz
     assert (gsofa.order(grid, factorizations=1000, device="cpu") == gsofa.order(grid, often.order, device="cpu")).all()
     assert gsofa.order(grid, purpose="supernodal", cores=16).size == 12**3
     for wrong, text in (({"factorizations": 0}, "factorizations: 0 is below 1"), ({"purpose": "splu"}, "'splu' is none of automatic"),

@@ -162,6 +162,24 @@ compressed_graph compress(team& crew, const pattern_view& s, std::span<const ind
   return c;
 }
 
+double size_of_blocks(const pattern_view& s) {
+  constexpr index_t most = 64;
+  const std::vector<std::uint8_t> no_hub(at(s.n_rows), 0);
+  double vertices = 0, blocks = 0;
+  const index_t step = std::max(1, s.n_rows / most);
+  for (index_t v = 0; v < s.n_rows; v += step) {
+    const auto row = s.row(v);
+    if (row.empty()) continue;
+    const auto is_twin = [&](index_t u) {
+      return s.row(u).size() == row.size() &&
+             same_neighbourhood(s, no_hub, std::min(u, v), std::max(u, v));
+    };
+    ++vertices;
+    blocks += 1.0 / static_cast<double>(1 + std::ranges::count_if(row, is_twin));
+  }
+  return vertices == 0 ? 0 : vertices / blocks;
+}
+
 std::optional<vertex_blocks> find_blocks(team& crew, const pattern_view& s) {
   compressed_graph c = compress(crew, s, {}, /*hubs_go_last=*/false);
   const index_t vertices = s.n_rows - static_cast<index_t>(c.isolated.size());

@@ -411,6 +411,7 @@ TEST_CASE("blocks are the classes of equal closed neighbourhoods, hubs included"
   const pattern s = symmetrized(generate("elasticity3d:nx=3,ny=4,nz=3"), diagonal::drop);
   const std::optional<vertex_blocks> points = find_blocks(alone, s);
   REQUIRE(points);
+  CHECK(size_of_blocks(s) == doctest::Approx(3));
   CHECK(points->rows.n_rows == 36);
   CHECK(points->weight == std::vector<index_t>(36, 3));
   std::vector<index_t> order(36);

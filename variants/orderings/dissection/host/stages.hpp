@@ -165,8 +165,11 @@ struct vertex_blocks {
   /// The order of the vertices, isolated ones first, given one of the classes.
   [[nodiscard]] std::vector<index_t> expand(std::span<const index_t> order) const;
 };
-/// The blocks of a symmetric pattern (rows sorted, without diagonal) if they are at most half as
-/// many as its vertices that have neighbours.
+/// The vertices of a block in the mean, estimated from some vertices of a symmetric pattern (rows
+/// sorted, without diagonal); 0 if no vertex has neighbours.
+double size_of_blocks(const pattern_view& s);
+/// The blocks of such a pattern if they are at most half as many as its vertices that have
+/// neighbours.
 std::optional<vertex_blocks> find_blocks(team& crew, const pattern_view& s);
 
 /// Matches vertices of `fine` in w.match. most: weight that a pair may have.
