@@ -54,7 +54,7 @@ def run(words, threads=1, limit=LIMIT_S):
 
 def order(args, matrix, spec, file):
     """The fields of a line that the order determines; None if it was not found in time. The order goes to the file."""
-    repeat = 3 if matrix.stat().st_size < 1 << 21 else 1
+    repeat = 3 if matrix.stat().st_size < 1 << 21 else 2
     found = run([args.build / "gsofa", "order", "--matrix", matrix, "--match", "none", "--order", spec, "--threads", args.threads,
                  "--repeat", repeat, "--order-out", file, "--json"], args.threads)
     record = next((r for r in found if r["status"] == "pass"), None)
