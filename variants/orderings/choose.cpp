@@ -81,6 +81,13 @@ constexpr double most_neighbours_in_mesh = 6;  // of a vertex, as multiple of th
 constexpr double least_width_of_mesh = 128;    // vertices on a level of a search
 constexpr double most_squares_of_mesh = 6;     // vertices, as multiple of the squared width
 
+// A graph on which minimum degree is faster than a dissection on a device: its longest row, and the
+// standard deviation of its rows, as multiples of their mean, or the share of rows with at most
+// three neighbours (36 inputs of experiments/regret/unseen.tsv and unseen_2.tsv).
+constexpr double irregular_longest = 2;
+constexpr double irregular_deviation = 0.38;
+constexpr double irregular_short = 0.3;
+
 // Visits vertices level by level, from `first` on, until a level ends with enough of them.
 struct search_result {
   index_t last = 0;    // vertex
@@ -174,16 +181,21 @@ double seconds_of_order(const contender& c, double rows, offset_t entries, const
 
 bool takes_minimum_degree(const pattern_view& a, std::int64_t factorizations) {
   if (factorizations >= many_factorizations) return false;
-  if (a.n_rows < least_rows_to_dissect) return true;
-  index_t longest = 0;
-  index_t short_rows = 0;  // with three neighbours
-  for (index_t i = 0; i < a.n_rows; ++i) {
-    const auto length = static_cast<index_t>(a.row(i).size());
-    longest = std::max(longest, length);
-    short_rows += length <= 4 ? 1 : 0;
+  if (a.n_rows < least_rows_to_dissect / (factorizations < several_factorizations ? 1 : 3)) {
+    return true;
   }
-  const double mean = static_cast<double>(a.nnz()) / a.n_rows;
-  return short_rows >= a.n_rows / 2 && longest >= most_neighbours_in_mesh * mean;
+  double longest = 0, squares = 0, short_rows = 0;
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    const auto neighbours = static_cast<double>(a.row(i).size()) - 1;
+    longest = std::max(longest, neighbours);
+    squares += neighbours * neighbours;
+    short_rows += neighbours <= 3 ? 1 : 0;
+  }
+  const double n = a.n_rows;
+  const double mean = static_cast<double>(a.nnz()) / n - 1;
+  const double deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
+  return longest >= irregular_longest * mean &&
+         (deviation >= irregular_deviation * mean || short_rows >= irregular_short * n);
 }
 
 bool counts_supernodes(const purpose& use) { return rates_of(use.kind).supernode > 0; }

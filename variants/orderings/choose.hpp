@@ -72,12 +72,14 @@ inline constexpr const char* score_degree = "score=degree";
 /// The dissection for few factorizations on a device. For many the device searches longer.
 inline constexpr const char* options_on_device = "tries=2,replicas=2,room=4,stride=3,flows=0";
 inline constexpr std::int64_t many_factorizations = 100;
-/// Fewer rows are not worth a dissection for few factorizations on a device.
-inline constexpr index_t least_rows_to_dissect = 10000;
+/// Fewer rows are not worth a dissection for one factorization on a device; for several
+/// factorizations a third of them is.
+inline constexpr index_t least_rows_to_dissect = 9000;
+inline constexpr std::int64_t several_factorizations = 10;
 
 /// For factorizations of `a` on a device, where no order is counted: whether minimum degree takes
 /// less time in all than a dissection. It does for few factorizations of few rows, and of a graph
-/// with hubs that reductions leave little of.
+/// with rows of very different lengths.
 bool takes_minimum_degree(const pattern_view& a, std::int64_t factorizations);
 
 /// All of them, in the order in which they are considered.

@@ -3,6 +3,7 @@
 // puts these points last. Prints the seconds of each phase and the largest difference between the
 // two matrices; exit status 0 if it is small.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -26,6 +27,22 @@ T* on_device(const T* host, std::size_t count) {
   cudaMalloc(&device, count * sizeof(T));
   cudaMemcpy(device, host, count * sizeof(T), cudaMemcpyHostToDevice);
   return device;
+}
+
+// A matrix by columns whose row and column k have the number index[k], in the order of the numbers.
+std::vector<double> renumbered(const std::vector<double>& s,
+                               const std::vector<std::int32_t>& index) {
+  const std::size_t n = index.size();
+  std::vector<std::size_t> place(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    place[k] = static_cast<std::size_t>(
+        std::count_if(index.begin(), index.end(), [&](std::int32_t i) { return i < index[k]; }));
+  }
+  std::vector<double> sorted(s.size());
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) sorted[place[i] + n * place[j]] = s[i + n * j];
+  }
+  return sorted;
 }
 
 // The Schur complement of the rows with is_schur 1, by columns.
@@ -59,7 +76,10 @@ std::vector<double> schur_complement(const stencil& a, const std::vector<std::in
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   // Two groups: the rows of the Schur complement come last, and are in the root of the tree.
-  if (!own_order) gsofa::cudss::set_order(handle, config, data, matrix, {.groups = is_schur});
+  std::vector<std::int32_t> order;
+  if (!own_order) {
+    order = gsofa::cudss::set_order(handle, config, data, matrix, {.groups = is_schur}).permutation;
+  }
   const double ordered = seconds();
   check(cudssExecute(handle, CUDSS_PHASE_ANALYSIS, config, data, matrix, x, b));
   const double analyzed = seconds();
@@ -74,6 +94,8 @@ std::vector<double> schur_complement(const stencil& a, const std::vector<std::in
                             CUDSS_LAYOUT_COL_MAJOR));
   check(cudssDataGet(handle, data, CUDSS_DATA_SCHUR_MATRIX, &schur, sizeof schur, &written));
   cudaMemcpy(s.data(), device_s, s.size() * sizeof s[0], cudaMemcpyDeviceToHost);
+  // With a given order the rows of the Schur complement are in that order.
+  if (!own_order) s = renumbered(s, {order.end() - shape[0], order.end()});
   std::printf("%s: order %.4f s, analysis %.4f s, factorization %.4f s\n",
               own_order ? "cuDSS" : "gsofa", ordered, analyzed - ordered, factored - analyzed);
   return s;
