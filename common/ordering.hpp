@@ -54,6 +54,9 @@ struct ordering {
   std::optional<order_cost> cost{};  ///< for A + A^T, at most, if the method bounds it
   std::map<std::string, double> phases_s{};   ///< seconds by step, if the method reports them
   std::vector<order_candidate> candidates{};  ///< orders among which the method chose
+  /// Predicted seconds of all factorizations, where a second matching may save a part of them
+  /// (symmetric_may_pay() of preprocess.hpp); 0: none contends.
+  double contested_s = 0;
   std::string fallback{};  ///< what failed before this method was taken; empty: nothing
   std::string why{};       ///< of a method that chose: one line; else empty
   std::string note{};      ///< what was done besides or instead of the method; empty: nothing

@@ -182,14 +182,33 @@ void reorder(permuted_pattern& p, std::span<const index_t> order, bool postorder
   p.col_order = std::move(columns);
 }
 
+namespace {
+
+ordered_pattern matched_by(const std::string& match, pattern a, const prepare_options& options,
+                           std::span<const double> values) {
+  const index_t n = a.n_rows;
+  ordered_pattern out{.matching = match_diagonal(std::move(a), match, values), .order = {}};
+  if (out.matching.structural_rank == n) {
+    out.order = compute_order(out.matching.matched.a, options.order, options.seed, options.threads);
+  }
+  return out;
+}
+
+}  // namespace
+
 ordered_pattern match_and_order(pattern a, const prepare_options& options,
                                 std::span<const double> values) {
   const index_t n = a.n_rows;
-  ordered_pattern out;
-  out.matching = match_diagonal(std::move(a), options.match, values);
+  const bool may_contend = options.match == match_auto && count_missing_diagonal(a) != 0;
+  const pattern given = may_contend ? a : pattern();
+  ordered_pattern out = matched_by(options.match, std::move(a), options, values);
   if (out.matching.structural_rank < n) return out;
+  const double contested_s = out.order.contested_s;
+  if (may_contend && symmetric_may_pay(contested_s, given.nnz())) {
+    ordered_pattern other = matched_by("symmetric", given, options, values);
+    if (other.order.contested_s < contested_s) out = std::move(other);
+  }
   permuted_pattern& p = out.matching.matched;
-  out.order = compute_order(p.a, options.order, options.seed, options.threads);
   out.postordered = out.order.method != "natural";
   if (out.postordered) reorder(p, out.order.order, true);
   out.order.order.clear();

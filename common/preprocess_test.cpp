@@ -117,6 +117,21 @@ TEST_CASE("matching gives a zero-free diagonal") {
   CHECK(pattern_digest(again) == matched.digest());
 }
 
+TEST_CASE("two matchings contend where many factorizations use the order") {
+  const pattern a = read_matrix_file(bundled / "west2021.mtx.gz");
+  const auto matched = [&](const std::string& match, const std::string& order) {
+    return match_and_order(a, {.match = match, .order = order});
+  };
+  const std::string often = "automatic:factorizations=1000";
+  const ordered_pattern chosen = matched(match_auto, often);
+  const ordered_pattern symmetric = matched("symmetric", often);
+  CHECK(chosen.matching.how == "symmetric");
+  CHECK(chosen.matching.matched.row_order == symmetric.matching.matched.row_order);
+  CHECK(chosen.order.contested_s < matched("maximum", often).order.contested_s);
+  CHECK(matched(match_auto, "automatic").matching.how == "maximum");
+  CHECK(matched(match_auto, "amd").matching.how == "maximum");
+}
+
 TEST_CASE("a structurally singular matrix is refused with its rank") {
   provenance named;
   named.source = "m.mtx";

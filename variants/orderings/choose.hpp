@@ -75,6 +75,7 @@ inline constexpr std::int64_t many_factorizations = 100;
 /// Fewer rows are not worth a dissection for one factorization on a device; for several
 /// factorizations a third of them is.
 inline constexpr index_t least_rows_to_dissect = 9000;
+/// From this number on two matchings contend, too.
 inline constexpr std::int64_t several_factorizations = 10;
 
 /// For factorizations of `a` on a device, where no order is counted: whether minimum degree takes

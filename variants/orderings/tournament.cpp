@@ -116,6 +116,9 @@ class contest {
       best_.note = best_.title() + " of blocks";
       best_.separators = {};
     }
+    if (!on_gpu() && use_.factorizations >= several_factorizations) {
+      best_.contested_s = seconds_of_use(least_, use_);
+    }
     best_.fallback = std::move(failures_);
     best_.candidates = std::move(candidates_);
     return std::move(best_);

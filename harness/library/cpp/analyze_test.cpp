@@ -235,6 +235,20 @@ TEST_CASE("zeros on the diagonal: rows are matched, or diagonal entries added") 
   }
 }
 
+TEST_CASE(
+    "for many factorizations a matching that makes the pattern symmetric replaces the first") {
+  const pattern grid = reference::testing::five_point_grid(25);
+  std::vector<index_t> rows = identity_order(grid.n_rows);
+  std::mt19937_64 engine(3);
+  std::ranges::shuffle(rows, engine);
+  const pattern shifted = permute(grid, rows, identity_order(grid.n_rows));
+  analysis_options options{.purpose = {.factorizations = 100'000}};
+  check_all(shifted, options);
+  const analysis found = analyze(view_of(shifted), options);
+  CHECK(found.order_note.ends_with("symmetric matching"));
+  CHECK(found.nnz_l < analyze(view_of(shifted), {.device = compute_device::cpu}).nnz_l);
+}
+
 TEST_CASE("a structurally singular pattern is refused with its rank") {
   CHECK(refused_pattern(3, {0, 1, 2, 4}, {0, 0, 1, 2}) ==
         "pattern: structurally singular: structural rank 2 of 3 (match = false adds the missing "
