@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/generators/families.hpp"
+#include "common/ordering.hpp"
 
 namespace gsofa {
 
@@ -217,7 +218,11 @@ const std::vector<generator_info>& generators() {
   return all;
 }
 
-pattern generate(const std::string& spec) {
+namespace {
+
+constexpr std::string_view exchanged_rows = "exchanged_rows:";
+
+pattern of_family(const std::string& spec) {
   const std::size_t colon = spec.find(':');
   const std::string name = spec.substr(0, colon);
   const auto& all = families();
@@ -236,6 +241,14 @@ pattern generate(const std::string& spec) {
   } catch (const std::bad_alloc&) {
     throw budget_error(spec + ": out of memory");
   }
+}
+
+}  // namespace
+
+pattern generate(const std::string& spec) {
+  if (!spec.starts_with(exchanged_rows)) return of_family(spec);
+  const pattern a = of_family(spec.substr(exchanged_rows.size()));
+  return permute(a, random_order(a.n_rows, 1), identity_order(a.n_cols));
 }
 
 }  // namespace gsofa

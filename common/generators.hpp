@@ -16,9 +16,9 @@ struct generator_info {
 const std::vector<generator_info>& generators();
 
 /// Generates the pattern described by `spec`: `NAME:key=value,key=value` (without the leading
-/// "gen:"). Deterministic for a given spec on every platform. Throws input_error for an unknown
-/// family or key (the message lists the known ones), a value out of range, or a size that would
-/// overflow index_t.
+/// "gen:"), or `exchanged_rows:NAME:...`, the rows of this pattern in a random order. Deterministic
+/// for a given spec on every platform. Throws input_error for an unknown family or key (the message
+/// lists the known ones), a value out of range, or a size that would overflow index_t.
 pattern generate(const std::string& spec);
 
 }  // namespace gsofa

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/digest.hpp"
+#include "common/ordering.hpp"
 #include "common/random.hpp"
 
 using namespace gsofa;
@@ -159,6 +160,19 @@ TEST_CASE("another seed gives another pattern") {
     CHECK(generate(spec + ",seed=1") == generate(spec));
     CHECK_FALSE(generate(spec + ",seed=2") == generate(spec));
   }
+}
+
+TEST_CASE("exchanged rows are the rows of the family in an order that every platform repeats") {
+  const pattern plain = generate("grid7:nx=6,oneway=0.5");
+  const pattern exchanged = generate("exchanged_rows:grid7:nx=6,oneway=0.5");
+  CHECK(pattern_digest(exchanged) == 330356241133757979U);
+  CHECK(count_missing_diagonal(exchanged) > plain.n_rows / 2);
+  const std::vector<index_t> rows = random_order(plain.n_rows, 1);
+  for (index_t i = 0; i < plain.n_rows; ++i) {
+    CHECK(std::ranges::equal(exchanged.row(i), plain.row(rows[at(i)])));
+  }
+  CHECK_THROWS_AS(generate("exchanged_rows:exchanged_rows:grid7:nx=6"), input_error);
+  CHECK_THROWS_AS(generate("exchanged_rows:"), input_error);
 }
 
 TEST_CASE("plain families") {

@@ -10,6 +10,7 @@
 #include "common/command_methods.hpp"
 #include "common/parallel.hpp"
 #include "common/permutation_file.hpp"
+#include "common/random.hpp"
 #include "common/text.hpp"
 
 namespace gsofa {
@@ -22,6 +23,13 @@ std::vector<int> narrow_offsets(const pattern_view& a, const char* what) {
 std::vector<index_t> identity_order(index_t n) {
   std::vector<index_t> order(at(n));
   std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+std::vector<index_t> random_order(index_t n, std::uint64_t seed) {
+  std::vector<index_t> order = identity_order(n);
+  random_source random(seed);
+  for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
   return order;
 }
 

@@ -140,6 +140,8 @@ inline constexpr const char* default_order = "automatic";
 
 /// The natural order.
 std::vector<index_t> identity_order(index_t n);
+/// A random order (Fisher & Yates), the same for a seed on every platform.
+std::vector<index_t> random_order(index_t n, std::uint64_t seed);
 /// Offsets of `a` as int; throws overflow_error naming `what` if there are too many.
 std::vector<int> narrow_offsets(const pattern_view& a, const char* what);
 /// The error of a build that lacks a library; debian: the library's package.

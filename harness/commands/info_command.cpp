@@ -188,7 +188,7 @@ void add_info_command(CLI::App& app, command_action& action) {
   for (const auto& g : generators()) {
     families += fmt::format("  {:<14}{}\n{:16}{}\n", g.name, g.summary, "", g.parameters);
   }
-  c->footer(families);
+  c->footer(families + "gen:exchanged_rows:NAME:...: the rows of gen:NAME:... in a random order\n");
   c->callback([o, c, &action] {
     o->matrix.note_given(*c);
     action = [o](const session_info&) {

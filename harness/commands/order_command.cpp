@@ -8,7 +8,6 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +18,6 @@
 #include "common/order_quality.hpp"
 #include "common/partition_tree.hpp"
 #include "common/permutation_file.hpp"
-#include "common/random.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/record/record_file.hpp"
@@ -202,15 +200,6 @@ json order_record(const session_info& session, const raw_matrix& m, const matche
   return r;
 }
 
-// A random permutation (Fisher & Yates), the same for a seed on every platform.
-std::vector<index_t> random_numbering(index_t n, std::uint64_t seed) {
-  std::vector<index_t> order(at(n));
-  std::iota(order.begin(), order.end(), index_t{0});
-  random_source random(seed);
-  for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
-  return order;
-}
-
 // The matrix with a zero-free diagonal, then renumbered as `o` says. Rows and columns are
 // renumbered after the matching, whose choice among transversals depends on the numbering.
 matched_pattern pattern_to_order(const raw_matrix& m, const order_options& o) {
@@ -227,7 +216,7 @@ matched_pattern pattern_to_order(const raw_matrix& m, const order_options& o) {
                     name, found.structural_rank, m.a.n_rows));
   }
   if (o.shuffle != 0) {
-    const std::vector<index_t> order = random_numbering(m.a.n_rows, o.shuffle);
+    const std::vector<index_t> order = random_order(m.a.n_rows, o.shuffle);
     found.matched.a = permute(found.matched.a, order, order);
   }
   return found;
