@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Tests of fetch.py on archives made here, by file:// addresses and servers on this machine; no network."""
+"""Tests of fetch.py on archives made here, by file:// addresses and servers on this machine; no network. GSOFA: the program."""
 import gzip
 import hashlib
 import http.server
 import io
 import itertools
+import os
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -15,17 +17,13 @@ import tomllib
 import unittest
 
 FETCH = pathlib.Path(__file__).resolve().parent / "fetch.py"
-# 3 x 3, lower triangle of a symmetric matrix: 5 positions, 2 of them explicit zeros
-SMALL = """%%MatrixMarket matrix coordinate real symmetric
-% a comment
-3 3 4
-1 1 2.5
-2 1 0
-2 2 1e3
-3 3 -1
-"""
-SHA256 = hashlib.sha256(SMALL.encode()).hexdigest()
-LOCKED = f'[[matrix]]\nname = "small"\nurl = "x"\nsha256 = "{SHA256}"\nbytes = 1\n'
+sys.path.append(str(FETCH.parent.parent / "plots"))
+import json_lines  # noqa: E402
+import records  # noqa: E402
+SOURCE = "Averous/epb2"  # in two suites, without a sha256
+EPB2 = "%%MatrixMarket matrix coordinate real general\n% a comment\n25228 25228 1\n1 1 2.5\n"
+SHA256 = hashlib.sha256(EPB2.encode()).hexdigest()
+LOCKED = f'[[matrix]]\nname = "{SOURCE}"\nsha256 = "{SHA256}"\n'
 
 
 class Fetch(unittest.TestCase):
@@ -34,9 +32,14 @@ class Fetch(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.root = pathlib.Path(scratch.name)
         self.cache = self.root / "cache"
+        self.file = self.cache / f"{SOURCE}.mtx.gz"
+        self.part = self.file.with_name(".epb2.mtx.gz.part")
+        self.lock = self.root / "lock.toml"
 
-    def archive(self, members):
-        file = self.root / "small.tar.gz"
+    def archive(self, members=(("epb2/epb2.mtx", EPB2),), source=SOURCE):
+        """Puts an archive where a mirror has it; returns its file."""
+        file = self.root / "mirror" / f"{source}.tar.gz"
+        file.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(file, "w:gz") as tar:
             for name, text in members:
                 info = tarfile.TarInfo(name)
@@ -44,132 +47,34 @@ class Fetch(unittest.TestCase):
                 tar.addfile(info, io.BytesIO(text.encode()))
         return file
 
-    def table(self, url, order=3, nnz=3, extra=""):
-        file = self.root / "table.toml"
-        file.write_text(f'[[matrix]]\nname = "small"\nabbr = "SM"\noriginal = "Small"\n'
-                        f'order = {order}\nnnz = {nnz}\nurl = "{url}"\n{extra}\n')
-        return file
-
-    def lock_file(self):
-        return self.root / "table.lock.toml"
-
     def locked(self):
-        """The digests of the lock file by name."""
-        if not self.lock_file().exists():
+        """The digests of the lock file by group/name."""
+        if not self.lock.exists():
             return {}
-        return {m["name"]: m["sha256"]
-                for m in tomllib.loads(self.lock_file().read_text()).get("matrix", [])}
+        return {m["name"]: m["sha256"] for m in tomllib.loads(self.lock.read_text()).get("matrix", [])}
 
-    def run_fetch(self, table, *options):
-        return subprocess.run(
-            [sys.executable, str(FETCH), "--table", str(table), "--dir", str(self.cache), *options],
-            capture_output=True, text=True, timeout=120, check=False)
+    def left(self):
+        return sorted(p.name for p in self.cache.rglob("*") if p.is_file())
 
-    def refused(self, table, reason, *options):
-        """One line that has `reason`, a nonzero exit, an empty cache."""
-        done = self.run_fetch(table, *options)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn(reason, done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        left = list(self.cache.iterdir()) if self.cache.exists() else []
-        self.assertEqual(left, [])
+    def command(self, *words, mirrors=None):
+        urls = mirrors or [(self.root / "mirror").as_uri()]
+        return [sys.executable, str(FETCH), "--lock", str(self.lock), *(w for url in urls for w in ("--mirror", url)), *words]
 
-    def test_good_archive(self):
-        url = self.archive([("Small/README.txt", "x"), ("Small/Small.mtx", SMALL)]).as_uri()
-        for nnz in (3, 5):  # with or without the explicit zeros
-            done = self.run_fetch(self.table(url, nnz=nnz), "--force")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual([p.name for p in self.cache.iterdir()], ["small.mtx.gz"])
-            with gzip.open(self.cache / "small.mtx.gz", "rt") as f:
-                self.assertEqual(f.read(), SMALL)
+    def fetch(self, *words, mirrors=None):
+        return subprocess.run(self.command(*words or [SOURCE], mirrors=mirrors), capture_output=True, text=True, timeout=120,
+                              check=False, env=os.environ | {"GSOFA_MATRICES": str(self.cache)})
 
-    def test_cached_file_is_kept(self):
-        self.cache.mkdir()
-        packed = gzip.compress(SMALL.encode(), 1)
-        (self.cache / "small.mtx.gz").write_bytes(packed)
-        for _ in range(2):  # the first time its digest is recorded, the second time compared
-            done = self.run_fetch(self.table("file:///nonexistent.tar.gz"))
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("already there", done.stdout)
-            self.assertEqual((self.cache / "small.mtx.gz").read_bytes(), packed)
-            self.assertEqual(self.locked(), {"small": SHA256})
+    def fetched(self, *words, mirrors=None):
+        done = self.fetch(*words, mirrors=mirrors)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
 
-    def test_cached_file_that_is_another_is_moved_away(self):
-        self.cache.mkdir()
-        other = SMALL.replace("2.5", "3.5")
-        for lock, data, reason in [
-                (False, b"not gzip", "damaged"), (False, gzip.compress(SMALL.encode())[:40], "damaged"),
-                (False, gzip.compress(b"hello\n"), "not a Matrix Market"),
-                (True, gzip.compress(other.encode()), f"expected {SHA256} by "),
-                (True, gzip.compress(b"\0" * (3 << 20)), "bytes uncompressed")]:
-            with self.subTest(reason):
-                if lock:
-                    self.lock_file().write_text(LOCKED)
-                (self.cache / "small.mtx.gz").write_bytes(data)
-                done = self.run_fetch(self.table("file:///nonexistent.tar.gz"))
-                self.assertEqual(done.returncode, 1)
-                self.assertIn(reason, done.stderr)
-                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-                self.assertEqual([p.name for p in self.cache.iterdir()], ["small.mtx.gz.refused"])
-                self.assertEqual((self.cache / "small.mtx.gz.refused").read_bytes(), data)
-                self.assertEqual(self.locked(), {"small": SHA256} if lock else {})
-
-    def test_first_fetch_is_recorded_and_later_ones_compared(self):
-        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
-        self.lock_file().write_text(LOCKED.replace("small", "another").replace(SHA256, "ab" * 32))
-        before = self.locked()
-        done = self.run_fetch(self.table(url))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.locked(), before | {"small": SHA256})
-        self.assertEqual(sorted(p.name for p in self.root.iterdir()),
-                         ["cache", "small.tar.gz", "table.lock.toml", "table.toml"])
-        lock = self.lock_file().read_bytes()
-        self.assertEqual(self.run_fetch(self.table(url), "--force").returncode, 0)
-        (self.cache / "small.mtx.gz").unlink()
-        self.archive([("Small/Small.mtx", SMALL.replace("2.5", "3.5"))])
-        self.refused(self.table(url), f"expected {SHA256} by {self.lock_file()}")
-        self.assertEqual(self.lock_file().read_bytes(), lock)
-
-    def test_table_goes_before_the_lock(self):
-        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
-        done = self.run_fetch(self.table(url, extra=f'sha256 = "{SHA256}"'))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.locked(), {})
-
-    def test_bad_lock_and_bad_table(self):
-        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
-        for text in ("[[matrix", '[[matrix]]\nname = "small"\n', LOCKED.replace(SHA256, SHA256.upper()),
-                     LOCKED.replace("bytes = 1", 'bytes = "1"'), "matrix = 3\n"):
-            self.lock_file().write_text(text)
-            self.refused(self.table(url), "table.lock.toml: ")
-            self.assertEqual(self.lock_file().read_text(), text)
-        self.lock_file().unlink()
-        self.refused(self.table(url, nnz='"3"'), "table.toml: [[matrix]] 1 has no 'nnz' of type int")
-        self.refused(self.table(url, extra="sha256 = 1"), "sha256 is not a string")
-        self.lock_file().mkdir()  # cannot be read
-        self.refused(self.table(url), "table.lock.toml: ")
-
-    def test_bombs(self):
-        zeros = "%" + "0" * 78 + "\n"
-        bombs = {
-            "Small/Small.mtx:": [("Small/Small.mtx", SMALL.replace("% a comment\n", zeros * 20000))],
-            "bytes uncompressed": [("Small/zeros", "\0" * (6 << 20)), ("Small/Small.mtx", SMALL)],
-            "the line is too long": [("Small/Small.mtx", "%" * (1 << 17))],
-        }
-        for reason, members in bombs.items():
-            with self.subTest(reason):
-                self.refused(self.table(self.archive(members).as_uri()), reason)
-        with self.subTest("header"):
-            file = self.root / "small.tar.gz"
-            with tarfile.open(file, "w:gz", format=tarfile.PAX_FORMAT) as tar:
-                info = tarfile.TarInfo("Small/Small.mtx")
-                info.pax_headers = {"comment": "0" * (2 << 20)}
-                tar.addfile(info)
-            self.refused(self.table(file.as_uri()), "a header of ")
-        with self.subTest("archive"):
-            file.write_bytes(b"\0" * (3 << 20))
-            self.refused(self.table(file.as_uri()), "more than the ")
-        self.assertEqual(self.locked(), {})
+    def refused(self, reason, *words, mirrors=None, left=()):
+        """One line that has `reason`, one that names what is missing, exit status 1, these files in the cache."""
+        done = self.fetch(*words, mirrors=mirrors)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, rf"\A.*{re.escape(reason)}.*\nfetch: missing: .*\n\Z")
+        self.assertEqual(self.left(), sorted(left))
 
     def serve(self, answer):
         """The address of a server on this machine that answers every GET by answer(handler)."""
@@ -184,127 +89,224 @@ class Fetch(unittest.TestCase):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
-        return f"http://127.0.0.1:{server.server_port}/small.tar.gz"
+        return f"http://127.0.0.1:{server.server_port}/MM"
 
-    def test_servers(self):
-        good = self.archive([("Small/Small.mtx", SMALL)]).read_bytes()
+    def sender(self, length, blocks, status=200, reason=None, seen=None):
+        def answer(handler):
+            if seen is not None:
+                seen.append((handler.path, handler.headers["Range"]))
+            handler.send_response(status, reason)
+            if length is not None:
+                handler.send_header("Content-Length", str(length))
+            handler.end_headers()
+            try:
+                for block in blocks:
+                    handler.wfile.write(block)
+            except OSError:
+                pass  # the client has gone
+        return self.serve(answer)
 
-        def send(length, blocks, status=200, reason=None):
-            def answer(handler):
-                handler.send_response(status, reason)
-                if length is not None:
-                    handler.send_header("Content-Length", str(length))
-                handler.end_headers()
-                try:
-                    for block in blocks:
-                        handler.wfile.write(block)
-                except OSError:
-                    pass  # the client has gone
-            return self.table(self.serve(answer))
-        self.refused(send(len(good), [good[:-9]]), f"{len(good) - 9} of {len(good)} bytes arrived")
-        self.refused(send(1 << 40, []), "1099511627776 bytes, more than the ")
-        self.refused(send(None, itertools.repeat(b"0" * 65536)), "more than the ")
-        self.refused(send("many", [good]), "small: ")
-        self.refused(send(0, [], 404, "Gone \x1b[31mred"), "HTTP status 404 Gone \\x1b[31mred")
+    def test_a_matrix_is_fetched_once(self):
+        self.archive([("epb2/README", "x"), ("epb2/epb2.mtx", EPB2)])
+        self.assertIn(f"fetched, sha256 {SHA256}", self.fetched("EPB2"))
+        self.assertEqual(gzip.decompress(self.file.read_bytes()).decode(), EPB2)
+        self.assertEqual(self.left(), ["epb2.mtx.gz"])
+        self.assertIn("already here", self.fetched(mirrors=["file:///nonexistent"]))
+
+    def test_the_program_finds_a_fetched_matrix_by_group_and_name(self):
+        small = "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n2 1\n2 2\n"
+        self.archive([("tiny/tiny.mtx", small)], "Any/tiny")
+
+        def info():
+            return subprocess.run([os.environ["GSOFA"], "info", "--json", "--matrix", "Any/tiny"], capture_output=True, text=True,
+                                  check=False, env=os.environ | {"GSOFA_MATRICES": str(self.cache)})
+        absent = info()
+        self.assertEqual((absent.returncode, absent.stderr.count("\n")), (2, 1))
+        self.assertIn("./testbed fetch Any/tiny", absent.stderr)
+        self.fetched("Any/tiny")
+        self.assertIn(hashlib.sha256(small.encode()).hexdigest(), info().stdout)
+        self.assertEqual(self.locked(), {})  # no suite has the matrix
+
+    def test_the_specs_of_the_paper_use_an_original_that_is_fetched_and_pages_say_so(self):
+        def run():
+            command = [os.environ["GSOFA"], "experiment", str(FETCH.parent / "fig12_superlu" / "spec.toml"), "--group", "paper", "--json"]
+            done = subprocess.run(command + ["--matrix", "EP", "--variant", "cpu_bitmap_panels"], capture_output=True, text=True,
+                                  check=True, env=os.environ | {"GSOFA_MATRICES": str(self.cache)})
+            matrix = next(json_lines.lines_of(done.stdout.encode(), "gsofa"))["matrix"]
+            return matrix["name"], matrix["source"], matrix["stand_in"], records.kind(matrix)
+        self.assertEqual(run(), ("epb2", records.datasets()["EP"]["stand_in"], True, "stand-in"))
+        diagonal = "".join(f"{i} {i} 1\n" for i in range(1, 25229))
+        self.archive([("epb2/epb2.mtx", f"{EPB2.splitlines()[0]}\n25228 25228 25228\n{diagonal}")])
+        self.fetched()
+        self.assertEqual(run(), ("epb2", "EP", False, "original"))
+
+    def test_a_bundled_matrix_needs_no_network(self):
+        self.assertIn("experiments/matrices/bcsstk18.mtx.gz: already here", self.fetched("bcsstk18", mirrors=["file:///nonexistent"]))
+
+    def test_first_fetch_is_recorded_and_later_ones_compared(self):
+        self.lock.write_text(LOCKED.replace(SOURCE, "a/b").replace(SHA256, "ab" * 32))
+        before = self.locked()
+        self.archive()
+        self.fetched()
+        self.assertEqual(self.locked(), before | {SOURCE: SHA256})
+        self.fetched("--force", SOURCE)
+        self.file.unlink()
+        lock = self.lock.read_bytes()
+        self.archive([("epb2/epb2.mtx", EPB2.replace("2.5", "3.5"))])
+        self.refused(f"expected {SHA256} by {self.lock}")
+        self.assertEqual(self.lock.read_bytes(), lock)
+
+    def test_the_suite_goes_before_the_lock(self):
+        self.archive([("wang3/wang3.mtx", EPB2.replace("25228", "26064"))], "Wang/wang3")
+        self.refused("by the suite", "wang3")
         self.assertEqual(self.locked(), {})
-        done = self.run_fetch(send(len(good), [good]))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.locked(), {"small": SHA256})
 
-    def test_interrupted_download_leaves_nothing(self):
+    def test_a_file_that_is_another_is_moved_away(self):
+        self.file.parent.mkdir(parents=True)
+        for lock, data, reason in [
+                (False, b"not gzip", "damaged"), (False, gzip.compress(EPB2.encode())[:40], "damaged"),
+                (False, gzip.compress(b"hello\n"), "not a Matrix Market"),
+                (True, gzip.compress(EPB2.replace("2.5", "3.5").encode()), f"expected {SHA256} by "),
+                (True, gzip.compress(EPB2.encode() + b"\0" * (30 << 20)), "bytes uncompressed")]:
+            with self.subTest(reason):
+                if lock:
+                    self.lock.write_text(LOCKED)
+                self.file.write_bytes(data)
+                self.refused(reason, mirrors=["file:///nonexistent"], left=["epb2.mtx.gz.refused"])
+                self.assertEqual((self.cache / f"{SOURCE}.mtx.gz.refused").read_bytes(), data)
+
+    def test_a_suite_goes_on_without_the_network_with_what_is_here(self):
+        self.archive()
+        self.fetched()
+        done = self.fetch("--suite", "paper", "--size", "SM", mirrors=["http://127.0.0.1:9"])  # nothing listens there
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 2), done.stderr)
+        self.assertEqual(done.stdout.count("already here"), 2)  # epb2 and the bundled bcsstk18
+        self.assertIn("is this machine online?", done.stderr)
+        self.assertIn("missing: Simon/bbmat, Hollinger/g7jac200sc, Mallya/lhr71c, Hollinger/mark3jac140, Bova/rma10, ATandT/twotone\n",
+                      done.stderr)
+
+    def test_the_next_mirror_is_tried(self):
+        seen = []
+        gone = self.sender(0, [], 404, seen=seen)
+        self.archive()
+        self.fetched(mirrors=[gone, "http://127.0.0.1:9", (self.root / "mirror").as_uri()])
+        self.assertEqual(seen, [(f"/MM/{SOURCE}.tar.gz", None)])
+
+    def test_a_broken_download_continues_where_it_ended(self):
+        good, seen = self.archive().read_bytes(), []
+        self.refused(f"100 of {len(good)} bytes arrived", mirrors=[self.sender(len(good), [good[:100]])], left=[self.part.name])
+        rest = self.sender(len(good) - 100, [good[100:]], 206, seen=seen)
+        self.fetched(mirrors=[rest])
+        self.assertEqual(seen, [(f"/MM/{SOURCE}.tar.gz", "bytes=100-")])
+        self.assertEqual(self.left(), ["epb2.mtx.gz"])
+
+    def test_a_server_that_cannot_continue_begins_anew(self):
+        good = self.archive().read_bytes()
+        self.part.parent.mkdir(parents=True)
+        self.part.write_bytes(b"another beginning")
+        self.fetched(mirrors=[self.sender(len(good), [good])])
+        self.part.write_bytes(good)
+        self.file.unlink()
+        self.fetched(mirrors=[self.sender(0, [], 416)])  # nothing was lacking
+
+    def test_an_interrupted_download_leaves_its_part(self):
         begun, ended = threading.Event(), threading.Event()
 
         def answer(handler):
             handler.send_response(200)
-            handler.send_header("Content-Length", "1000")
+            handler.send_header("Content-Length", str(2 << 20))
             handler.end_headers()
-            handler.wfile.write(b"half")
+            handler.wfile.write(b"x" * (1 << 20))
             handler.wfile.flush()
             begun.set()
             ended.wait(60)
-        table = self.table(self.serve(answer))
-        with subprocess.Popen([sys.executable, str(FETCH), "--table", str(table), "--dir",
-                               str(self.cache)], stderr=subprocess.DEVNULL) as child:
+        with subprocess.Popen(self.command(SOURCE, mirrors=[self.serve(answer)]), stderr=subprocess.DEVNULL,
+                              env=os.environ | {"GSOFA_MATRICES": str(self.cache)}) as child:
             self.assertTrue(begun.wait(60))
             child.terminate()
             self.assertNotEqual(child.wait(60), 0)
         ended.set()
-        self.assertEqual(list(self.cache.iterdir()), [])
+        self.assertLessEqual(set(self.left()), {self.part.name})
         self.assertEqual(self.locked(), {})
 
-    def test_fetches_at_one_time_all_record(self):
-        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
-        one = self.table(url).read_text()
-        names = [f"small{k}" for k in range(6)]
-        table = self.root / "table.toml"
-        table.write_text("".join(one.replace('"small"', f'"{n}"') for n in names))
-        children = [subprocess.Popen([sys.executable, str(FETCH), "--table", str(table), "--dir",
-                                      str(self.cache), "--only", n], stdout=subprocess.DEVNULL)
-                    for n in names]
+    def test_servers(self):
+        for reason, server in [
+                ("1099511627776 bytes, more than the ", self.sender(1 << 40, [])),
+                ("more than the ", self.sender(None, itertools.repeat(b"0" * (1 << 20)))),
+                ("invalid literal", self.sender("many", [b"x"])),
+                ("HTTP status 404 Gone ?[31mred", self.sender(0, [], 404, "Gone \x1b[31mred"))]:
+            with self.subTest(reason):
+                self.refused(reason, mirrors=[server])
+        self.assertEqual(self.locked(), {})
+
+    def test_bombs(self):
+        zeros = "%" + "0" * 78 + "\n"
+        file = self.archive([("epb2/epb2.mtx", EPB2.replace("% a comment\n", zeros * 400000))])
+        self.refused("more than the ")
+        self.archive([("epb2/zeros", "\0" * (120 << 20)), ("epb2/epb2.mtx", EPB2)])
+        self.refused("bytes uncompressed")
+        with tarfile.open(file, "w:gz", format=tarfile.PAX_FORMAT) as tar:
+            info = tarfile.TarInfo("epb2/epb2.mtx")
+            info.pax_headers = {"comment": "0" * (2 << 20)}
+            tar.addfile(info)
+        self.refused("a header of ")
+        file.write_bytes(b"\0" * (30 << 20))
+        self.refused("more than the ")
+
+    def test_fetches_at_one_time_all_succeed(self):
+        self.archive()
+        children = [subprocess.Popen(self.command(SOURCE), stdout=subprocess.DEVNULL, env=os.environ | {"GSOFA_MATRICES": str(self.cache)})
+                    for _ in range(6)]
         self.assertEqual([c.wait(60) for c in children], [0] * 6)
-        self.assertEqual(self.locked(), {n: SHA256 for n in names})
+        self.assertEqual((self.locked(), self.left()), ({SOURCE: SHA256}, ["epb2.mtx.gz"]))
 
-    def test_failed_download_leaves_the_old_file(self):
-        self.cache.mkdir()
-        (self.cache / "small.mtx.gz").write_bytes(b"kept")
-        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
-        done = self.run_fetch(self.table(url, nnz=4), "--force")
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual([p.name for p in self.cache.iterdir()], ["small.mtx.gz"])
-        self.assertEqual((self.cache / "small.mtx.gz").read_bytes(), b"kept")
-
-    def test_wrong_counts(self):
-        url = self.archive([("Small/Small.mtx", SMALL)]).as_uri()
-        self.refused(self.table(url, order=4), "expected order 4")
-        self.refused(self.table(url, nnz=4), "expected 4 nonzeros")
-        self.refused(self.table(url, extra='sha256 = "00"'), "expected 00")
+    def test_a_failed_download_leaves_the_old_file(self):
+        self.file.parent.mkdir(parents=True)
+        self.file.write_bytes(b"kept")
+        self.archive([("epb2/epb2.mtx", "<html>")])
+        self.refused("not a Matrix Market coordinate file", "--force", SOURCE, left=["epb2.mtx.gz"])
+        self.assertEqual(self.file.read_bytes(), b"kept")
 
     def test_wrong_contents(self):
-        for text, reason in [
-                (SMALL.replace("3 3 4", "3 3 5"), "4 entries where 5 are declared"),
-                (SMALL.replace("3 3 -1", "4 3 -1"), "Small/Small.mtx:7: index out of range"),
-                (SMALL.replace("3 3 -1", "3 x -1"), "Small/Small.mtx:7: not an entry"),
-                (SMALL.replace("coordinate", "array"), "not a Matrix Market coordinate file"),
-                ("<html>", "not a Matrix Market coordinate file"),
-                ("", "0 entries")]:
+        for text, reason in [(EPB2.replace("25228 25228", "25228 7"), "25228 x 7, expected order 25228"),
+                             (EPB2.replace("25228 25228", "25228 x"), "25228 x x, expected order 25228"),
+                             (EPB2.replace("coordinate", "array"), "not a Matrix Market coordinate file"), ("", "not a Matrix Market")]:
             with self.subTest(reason):
-                url = self.archive([("Small/Small.mtx", text)]).as_uri()
-                self.refused(self.table(url), reason)
+                self.archive([("epb2/epb2.mtx", text)])
+                self.refused(reason)
 
     def test_archive_without_the_matrix(self):
-        url = self.archive([("../Small.mtx", SMALL), ("Small/Small_b.mtx", SMALL)]).as_uri()
-        self.refused(self.table(url), "the archive has no Small/Small.mtx")
-        self.assertFalse((self.root / "Small.mtx").exists())
-
-    def test_link_in_place_of_the_matrix(self):
-        file = self.root / "small.tar.gz"
-        with tarfile.open(file, "w:gz") as tar:
-            info = tarfile.TarInfo("Small/Small.mtx")
+        self.archive([("../epb2.mtx", EPB2), ("epb2/epb2_b.mtx", EPB2)])
+        self.refused("the archive has no epb2/epb2.mtx")
+        with tarfile.open(self.archive(), "w:gz") as tar:
+            info = tarfile.TarInfo("epb2/epb2.mtx")
             info.type, info.linkname = tarfile.SYMTYPE, "/etc/hostname"
             tar.addfile(info)
-        self.refused(self.table(file.as_uri()), "the archive has no Small/Small.mtx")
+        self.refused("the archive has no epb2/epb2.mtx")
 
     def test_damaged_archive(self):
-        file = self.archive([("Small/Small.mtx", SMALL * 1000)])
-        whole = file.read_bytes()
-        for data in (whole[:len(whole) // 2], b"not an archive", b""):
-            with self.subTest(len(data)):
-                file.write_bytes(data)
-                self.refused(self.table(file.as_uri()), "small: ")
+        file = self.archive([("epb2/epb2.mtx", EPB2 * 1000)])
+        for data in (file.read_bytes()[:200], b"not an archive"):
+            file.write_bytes(data)
+            self.refused("damaged archive")
 
-    def test_unreachable(self):
-        # Port 9 of this machine: nothing listens there.
-        self.refused(self.table("http://127.0.0.1:9/small.tar.gz"), "cannot be reached")
-        self.refused(self.table("http://name.invalid/small.tar.gz"), "is this machine online?")
-        self.refused(self.table("file:///nonexistent.tar.gz"), "no such file")
-
-    def test_unknown_name(self):
-        self.refused(self.table("file:///x"), "no matrix is named 'nix'", "--only", "nix")
+    def test_what_names_no_matrix_is_one_line(self):
+        self.lock.write_text(LOCKED)
+        for words, reason in [(["nix"], "no suite has a matrix 'nix'"), (["a/../b"], "no suite has a matrix"), ([], "names neither"),
+                              (["--suite", "nix"], "the suites are orders-2026, paper, symbolic-2026")]:
+            done = subprocess.run(self.command(*words), capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+            self.assertIn(reason, done.stderr)
+        for text in ("[[matrix", '[[matrix]]\nname = "small"\n', LOCKED.replace(SHA256, SHA256.upper()), "matrix = 3\n"):
+            self.lock.write_text(text)
+            done = self.fetch()
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+            self.assertIn("lock.toml: ", done.stderr)
+            self.assertEqual(self.lock.read_text(), text)
 
     def test_list(self):
-        done = self.run_fetch(self.table("file:///x"), "--list")
-        self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stdout, r"^SM  small +3 +3  absent\n$")
+        done = self.fetch("--list", "--suite", "paper", "--size", "S")
+        self.assertRegex(done.stdout, r"^bcsstk18 +S +11948 +149090  .*bcsstk18.mtx.gz\n$")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ import sys
 import time
 import tomllib
 
+from fetch import MIRRORS
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -37,7 +39,8 @@ def percent(value, target):
 
 
 def paper_row(m):
-    return (f"| {m['abbr']} | [{m['group']}/{m['original']}]({m['url']}) | paper | {m['order']:,} | "
+    source = f"{m['group']}/{m['original']}"
+    return (f"| {m['abbr']} | [{source}]({MIRRORS[0]}/{source}.tar.gz) | paper | {m['order']:,} | "
             f"{m['nnz']:,} | {m['symmetry']:.2f} | | {m['fill_ratio']:.2f} | |")
 
 
@@ -54,7 +57,7 @@ HEAD = """# The paper's matrices and their stand-ins
 
 Written by `make_datasets_md.py` from `datasets.toml` and measurements ({library}); not to be edited by hand.
 
-The originals are in the SuiteSparse Matrix Collection; `fetch.py` downloads them. Where one is absent, the program uses
+The originals are in the SuiteSparse Matrix Collection; `./testbed fetch --suite paper` downloads them. Where one is absent, the program uses
 its stand-in: a generated matrix of the same order, about the same number of nonzeros and structural symmetry (the
 fraction of off-diagonal entries (i,j) with (j,i) present), and of similar fill. A stand-in models the application, not
 the original; records made with it carry `stand_in: true`.
@@ -70,7 +73,7 @@ generating, ordering and counting the fill took together on one core.
 TAIL = """
 Notes:
 - The paper's DIELFILTER has the order and nonzeros of dielFilterV2real. It says MARK3JAC without a size; mark3jac140 is
-  meant by its order. `fetch.py` refuses an original whose order or nonzeros are not those of the table.
+  meant by its order. `fetch.py` refuses an original whose order is not the order of the table.
 - `fetch.py` keeps the sha256 of each original's first fetch in `datasets.lock.toml`, to be committed; it and the program
   refuse another file from then on.
 - The paper's fill ratio of PRE2 (20.70) is not that of the log which its authors released (74,747,357 fill-ins, a ratio

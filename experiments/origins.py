@@ -5,6 +5,7 @@ import pathlib
 import re
 import subprocess
 
+import suites
 from specs import read_tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -22,7 +23,8 @@ class NoHistory(Exception):
 @functools.cache
 def listed():
     """sha256 of all matrices that a list of experiments has."""
-    lists = (path.read_text(encoding="utf-8") for path in (ROOT / "experiments").rglob("*.tsv"))
+    folder = ROOT / "experiments"
+    lists = (path.read_text(encoding="utf-8") for path in [*folder.rglob("*.tsv"), *folder.glob("suites/*.toml"), *folder.glob("*.lock.toml")])
     return frozenset(re.findall(r"\b[0-9a-f]{64}\b", " ".join(lists)))
 
 
@@ -82,8 +84,9 @@ def fault(record):
         if cases is None:
             return f"spec {spec} is absent at commit {sha[:12]}"
         return "" if cases else f"group '{group}' of {spec} is absent at commit {sha[:12]}"
+    known = suites.of_collection()
     for before, word in zip(argv[1:], argv[2:]):
-        is_file = "/" in word and not word.startswith(("-", "gen:", "{")) and before not in OUTPUTS
+        is_file = "/" in word and word not in known and not word.startswith(("-", "gen:", "{")) and before not in OUTPUTS
         if is_file and not word.endswith(MATRIX_FILES) and text_of(sha, word) is None:
             return f"file {word} is absent at commit {sha[:12]}"
     return ""

@@ -22,6 +22,7 @@ import tempfile
 
 import json_lines
 import origins
+import suites
 from terminal_text import printable
 from verified_runs import launcher
 
@@ -42,7 +43,8 @@ def matrix_words(record, folders):
     if name.startswith("gen:") or matrix["stand_in"]:
         return [source]  # a stand-in is generated as it was then
     files = [folder / f"{name}{ending}" for folder in [*folders, *MATRICES] for ending in origins.MATRIX_FILES]
-    found = next((f for f in [ROOT / source, *files] if f.is_file()), None)
+    fetched = [suites.cache() / f"{source}{ending}" for ending in origins.MATRIX_FILES]
+    found = next((f for f in [ROOT / source, *fetched, *files] if f.is_file()), None)
     if found is None:
         raise Cannot(f"no file of matrix {name} (sha256 {matrix['sha256'][:12]}…): name its folder by --files")
     return [found]

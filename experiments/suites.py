@@ -102,3 +102,9 @@ def load(name):
         return Suite(name, suite["version"], tuple(map(matrix_of, suite["matrices"])))
     except (KeyError, TypeError, ValueError) as e:
         raise ValueError(f"{file}: {e}") from e
+
+
+@functools.cache
+def of_collection():
+    """The matrices of all suites that come from the collection, by group/name."""
+    return {m.source: m for name in names() for m in load(name).matrices if m.is_fetched()}

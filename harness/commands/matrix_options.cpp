@@ -44,7 +44,7 @@ void matrix_options::add_to(CLI::App& command, bool several) {
   const std::string one =
       "Path of a file (Matrix Market, Harwell-Boeing, SciPy's .npz, each also compressed or in a "
       ".tar or .zip; or written by `gsofa prepare`), - for standard input, a name in "
-      "experiments/datasets.toml, or gen:SPEC";
+      "experiments/datasets.toml, GROUP/NAME of a fetched matrix, or gen:SPEC";
   CLI::Option* const option =
       several ? command
                     .add_option("-m,--matrix,matrix", matrices,

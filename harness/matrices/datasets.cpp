@@ -1,11 +1,25 @@
 #include "harness/matrices/datasets.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "harness/matrices/toml_reader.hpp"
 #include "harness/run/build_info.hpp"
 
 namespace gsofa {
+
+namespace {
+
+std::optional<std::filesystem::path> with_ending(const std::filesystem::path& stem) {
+  for (const char* ending : {".mtx", ".mtx.gz"}) {
+    const std::filesystem::path file = stem.string() + ending;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(file, ignored)) return file;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 #ifdef GSOFA_HAVE_TOMLPLUSPLUS
 
@@ -19,7 +33,11 @@ void read_entries(toml_table_reader& root, const char* key, bool bundled, const 
     d.bundled = bundled;
     t.get("name", d.name);
     t.get("abbr", d.abbr);
-    t.get("group", d.group);
+    std::string group, original;
+    t.get("group", group);
+    t.get("original", original);
+    d.source = group.empty() ? "" : group + "/" + original;
+    t.get("source", d.source);
     t.get("file", d.file);
     t.get("sha256", d.sha256);
     t.get("stand_in", d.stand_in);
@@ -30,10 +48,11 @@ void read_entries(toml_table_reader& root, const char* key, bool bundled, const 
   }
 }
 
-// The digests of the lock file that experiments/fetch.py keeps in the folder of the catalog.
-void read_lock(const std::filesystem::path& file, std::vector<dataset>& entries) {
+// The digests, by group/name, of the lock file that experiments/fetch.py keeps next to the catalog.
+std::map<std::string, std::string> read_lock(const std::filesystem::path& file) {
+  std::map<std::string, std::string> digests;
   std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return;
+  if (!std::filesystem::exists(file, ignored)) return digests;
   const toml::table table = read_toml(file);
   toml_table_reader root(table, file.string());
   for (const toml::table* one : root.tables("matrix")) {
@@ -42,10 +61,9 @@ void read_lock(const std::filesystem::path& file, std::vector<dataset>& entries)
     t.get("name", name);
     t.get("sha256", sha256);
     if (name.empty() || sha256.empty()) t.fail("[[matrix]] without a name or a sha256");
-    for (auto& d : entries) {
-      if (d.name == name && !d.bundled && d.sha256.empty()) d.sha256 = sha256;
-    }
+    digests[name] = sha256;
   }
+  return digests;
 }
 
 }  // namespace
@@ -57,7 +75,10 @@ dataset_catalog dataset_catalog::load(const std::filesystem::path& file) {
   catalog.folder_ = file.parent_path();
   read_entries(root, "bundled", true, file.string(), catalog.entries_);
   read_entries(root, "matrix", false, file.string(), catalog.entries_);
-  read_lock(std::filesystem::path(file).replace_extension(".lock.toml"), catalog.entries_);
+  catalog.locked_ = read_lock(std::filesystem::path(file).replace_extension(".lock.toml"));
+  for (auto& d : catalog.entries_) {
+    if (!d.bundled && d.sha256.empty()) d.sha256 = catalog.locked(d.source);
+  }
   return catalog;
 }
 
@@ -93,24 +114,34 @@ std::vector<std::string> dataset_catalog::bundled(const std::string& kind) const
 
 const dataset* dataset_catalog::find(const std::string& name) const {
   const auto hit = std::ranges::find_if(entries_, [&](const dataset& d) {
-    return d.name == name || (!d.abbr.empty() && d.abbr == name);
+    return !name.empty() && (d.name == name || d.abbr == name || d.source == name);
   });
   return hit == entries_.end() ? nullptr : &*hit;
 }
 
+std::string dataset_catalog::locked(const std::string& source) const {
+  const auto found = locked_.find(source);
+  return found == locked_.end() ? "" : found->second;
+}
+
 std::optional<std::filesystem::path> dataset_catalog::file_of(const dataset& entry) const {
-  std::vector<std::filesystem::path> places;
   if (!entry.file.empty()) {
-    places.push_back(folder_ / entry.file);
-    places.push_back(folder_.parent_path() / entry.file);
+    for (const auto& folder : {folder_, folder_.parent_path()}) {
+      if (std::filesystem::is_regular_file(folder / entry.file)) return folder / entry.file;
+    }
   }
-  const auto cache = folder_.parent_path() / ".cache" / "matrices";
-  places.push_back(cache / (entry.name + ".mtx"));
-  places.push_back(cache / (entry.name + ".mtx.gz"));
-  for (const auto& p : places) {
-    if (std::filesystem::is_regular_file(p)) return p;
-  }
-  return std::nullopt;
+  if (entry.bundled) return std::nullopt;
+  if (const auto file = fetched_file(entry.source)) return file;
+  return with_ending(folder_.parent_path() / ".cache" / "matrices" / entry.name);
+}
+
+std::optional<std::filesystem::path> fetched_file(const std::string& source) {
+  const char* folder = std::getenv("GSOFA_MATRICES");
+  if (folder != nullptr && *folder != '\0')
+    return with_ending(std::filesystem::path(folder) / source);
+  const char* home = std::getenv("HOME");
+  if (home == nullptr) return std::nullopt;
+  return with_ending(std::filesystem::path(home) / ".cache" / "gsofa" / "matrices" / source);
 }
 
 }  // namespace gsofa

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@ namespace gsofa {
 struct dataset {
   std::string name;
   std::string abbr;      ///< short name in the paper's figures; may be empty
-  std::string group;     ///< SuiteSparse group; may be empty
+  std::string source;    ///< group/name in the SuiteSparse Matrix Collection, or who made the file
   std::string file;      ///< relative to experiments/; empty if it is not in the repository
   std::string sha256;    ///< of the uncompressed file, by the catalog or its lock; may be empty
   std::string stand_in;  ///< gen: spec that replaces an original that is absent; may be empty
@@ -33,14 +34,21 @@ class dataset_catalog {
   [[nodiscard]] const std::vector<dataset>& entries() const { return entries_; }
   [[nodiscard]] std::vector<std::string> bundled() const;
   [[nodiscard]] std::vector<std::string> bundled(const std::string& kind) const;
-  /// By name or abbreviation; nullptr if there is none.
+  /// By name, abbreviation or group/name; nullptr if there is none.
   [[nodiscard]] const dataset* find(const std::string& name) const;
-  /// The file of an entry (in the repository, or fetched into .cache/matrices), if it is there.
+  /// The file of an entry (in the repository, fetched, or in .cache/matrices), if it is there.
   [[nodiscard]] std::optional<std::filesystem::path> file_of(const dataset& entry) const;
+  /// The digest of a first fetch, by group/name; empty if the lock file has none.
+  [[nodiscard]] std::string locked(const std::string& source) const;
 
  private:
   std::filesystem::path folder_;
   std::vector<dataset> entries_;
+  std::map<std::string, std::string> locked_;
 };
+
+/// The file of a matrix of the SuiteSparse Matrix Collection, by group/name, that
+/// experiments/fetch.py has put into GSOFA_MATRICES (default: ~/.cache/gsofa/matrices).
+std::optional<std::filesystem::path> fetched_file(const std::string& source);
 
 }  // namespace gsofa

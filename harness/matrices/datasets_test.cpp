@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <string>
@@ -63,14 +64,16 @@ TEST_CASE("a catalog takes digests that it lacks from the lock file in its folde
   const temporary_directory folder;
   const auto file = folder.path() / "datasets.toml";
   const auto lock = folder.path() / "datasets.lock.toml";
-  std::ofstream(file) << "[[bundled]]\nname = \"a\"\n[[matrix]]\nname = \"a\"\n"
+  std::ofstream(file) << "[[bundled]]\nname = \"a\"\nsource = \"G/A\"\n"
+                         "[[matrix]]\nname = \"a\"\ngroup = \"G\"\noriginal = \"A\"\n"
                          "[[matrix]]\nname = \"b\"\nsha256 = \"22\"\n[[matrix]]\nname = \"c\"\n";
-  std::ofstream(lock) << "[[matrix]]\nname = \"a\"\nurl = \"x\"\nsha256 = \"11\"\n"
+  std::ofstream(lock) << "[[matrix]]\nname = \"G/A\"\nsha256 = \"11\"\n"
                          "[[matrix]]\nname = \"b\"\nsha256 = \"33\"\n";
   const auto catalog = dataset_catalog::load(file);
   std::vector<std::string> digests;
   for (const auto& d : catalog.entries()) digests.push_back(d.sha256);
   CHECK(digests == std::vector<std::string>{"", "11", "22", ""});
+  CHECK(catalog.find("G/A") == &catalog.entries().front());
   std::ofstream(lock) << "[[matrix]]\nname = \"a\"\nsha256 = 1\n";
   CHECK_THROWS_WITH_AS(dataset_catalog::load(file),
                        (lock.string() + ":3: 'sha256' is not a string").c_str(), input_error);
@@ -90,6 +93,30 @@ TEST_CASE("a matrix has the kind of its dataset or of its generator") {
   CHECK(kind_of("gen:grid5:nx=4", false) == "generated");
   CHECK(kind_of("gen:kkt:buses=30", false) == "power grid");
   CHECK(kind_of("a", false) == "real");
+}
+
+TEST_CASE(
+    "a matrix of the collection is a bundled or a fetched file, and its original replaces a "
+    "stand-in") {
+  const temporary_directory folder;
+  setenv("GSOFA_MATRICES", folder.path().c_str(), 1);
+  CHECK(locate_matrix("HB/bcsstk18").file == locate_matrix("bcsstk18").file);
+  CHECK(locate_matrix("BB").stand_in);
+  CHECK_THROWS_WITH_AS(locate_matrix("Simon/bbmat"),
+                       "Simon/bbmat: no such file, and not fetched: ./testbed fetch Simon/bbmat",
+                       input_error);
+  std::filesystem::create_directories(folder.path() / "Simon");
+  const auto file = folder.path() / "Simon" / "bbmat.mtx.gz";
+  std::ofstream(file) << ' ';
+  for (const std::string spec : {"BB", "bbmat", "Simon/bbmat"}) {
+    CAPTURE(spec);
+    const matrix_location found = locate_matrix(spec);
+    CHECK(found.file == file);
+    CHECK(found.name == "bbmat");
+    CHECK(found.kind == "original");
+    CHECK_FALSE(found.stand_in);
+  }
+  unsetenv("GSOFA_MATRICES");
 }
 
 TEST_CASE("every bundled matrix of the repository is there, is what it claims, and is square") {

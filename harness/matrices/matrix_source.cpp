@@ -91,6 +91,28 @@ matrix_location in_catalog(const std::string& spec) {
           .stand_in = true};
 }
 
+// GROUP/NAME of the SuiteSparse Matrix Collection.
+matrix_location in_collection(const std::string& spec) {
+  const auto& catalog = dataset_catalog::repository();
+  const dataset* entry = catalog.find(spec);
+  const bool of_paper = entry != nullptr && !entry->bundled;
+  if (const auto file = fetched_file(spec)) {
+    return {.name = of_paper ? entry->name : spec.substr(spec.find('/') + 1),
+            .source = spec,
+            .file = *file,
+            .sha256 = catalog.locked(spec),
+            .kind = of_paper ? "original" : ""};
+  }
+  if (entry != nullptr && catalog.file_of(*entry)) return in_catalog(spec);
+  throw input_error(spec + ": no such file, and not fetched: ./testbed fetch " + spec);
+}
+
+bool is_in_collection(const std::string& spec) {
+  const std::size_t slash = spec.find('/');
+  return slash != spec.npos && slash > 0 && spec.rfind('/') == slash && slash + 1 < spec.size() &&
+         spec.front() != '.' && !is_named_as_matrix_file(spec);
+}
+
 }  // namespace
 
 bool is_named_as_matrix_file(std::string_view name) {
@@ -157,6 +179,7 @@ matrix_location locate_matrix(const std::string& spec) {
   std::error_code failure;
   if (fs::exists(spec, failure)) return {.name = stem(spec), .source = spec, .file = spec};
   if (failure) throw input_error(spec + ": " + failure.message());
+  if (is_in_collection(spec)) return in_collection(spec);
   if (looks_like_path(spec)) throw input_error(spec + ": no such file");
   return in_catalog(spec);
 }

@@ -54,7 +54,8 @@ bool is_named_as_matrix_file(std::string_view name);
 
 /// Finds the matrix that `spec` names: the path of a file that read_matrix_file() reads, "-" for
 /// standard input, a name in experiments/datasets.toml (its file, or its marked stand-in if the
-/// file is absent), or gen:SPEC. Throws input_error with the reason if the matrix cannot be read.
+/// file is absent), GROUP/NAME of a fetched or bundled matrix, or gen:SPEC. Throws input_error with
+/// the reason if the matrix cannot be read.
 ///
 /// with_values: also the values. Throws input_error for a file that is not of Matrix Market's
 /// coordinate format with values. Generated matrices get the values of generated_magnitudes().
