@@ -5,11 +5,13 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import tomllib
 import unittest
 from unittest import mock
 
+import json_lines
 import suites
 
 # A suite is frozen: another list of matrices is another version.
@@ -22,6 +24,13 @@ def facts(matrix):
                           capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     return found["n_rows"], found["nnz"], found["sha256"]
+
+
+def order(matrix, file):
+    """What an order costs, by the program."""
+    done = subprocess.run([os.environ["GSOFA"], "order", "--matrix", matrix.locate(), "--order", file, "--json"], capture_output=True,
+                          check=True)
+    return next(json_lines.lines_of(done.stdout, "gsofa"))["result"]
 
 
 class Suites(unittest.TestCase):
@@ -60,6 +69,30 @@ class Suites(unittest.TestCase):
             file.parent.mkdir()
             file.touch()
             self.assertEqual(big.locate(), str(file))
+
+    def test_stored_orders_have_the_operations_of_their_table(self):
+        best = suites.SUITES / "best"
+        known = {m.sha256: m for m in suites.load("orders-2026").matrices}
+        rows = [line.split("\t") for line in (best / "best.tsv").read_text().splitlines()[1:]]
+        self.assertEqual([row[0] for row in rows], [known[row[1]].name for row in rows])
+        self.assertLess(sum(f.stat().st_size for f in best.iterdir()), 5 << 20)
+        for name, sha256, operations, *_ in rows:
+            self.assertEqual((best / f"{name}.perm.gz").is_file(), known[sha256].n <= 20_000, name)
+            if known[sha256].size == "S" and known[sha256].locate():
+                self.assertEqual(order(known[sha256], best / f"{name}.perm.gz")["flops"], float(operations), name)
+
+    def test_improve_keeps_the_order_with_the_fewest_operations(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder) / "best.tsv"
+            table.write_text("name\tsha256\toperations\torder\tseed\n")
+            for words in (["--order", "natural"], ["--order", "amd", "--order", "natural", "--order", "nix"]):
+                done = subprocess.run([sys.executable, suites.SUITES / "improve.py", "--gsofa", os.environ["GSOFA"], "--folder", folder,
+                                       "--seeds", "1", *words, "epb0"], capture_output=True, text=True, check=True)
+                self.assertEqual(done.stdout.count("\n"), 1)
+                row = table.read_text().splitlines()[1].split("\t")
+                self.assertEqual(row[3], words[1])
+            epb0 = next(m for m in suites.load("orders-2026").matrices if m.name == "epb0")
+            self.assertEqual(order(epb0, pathlib.Path(folder) / "epb0.perm.gz")["flops"], float(row[2]))
 
     def test_an_unknown_suite_is_named(self):
         with self.assertRaisesRegex(ValueError, "no suite is named 'nix'; the suites are orders-2026, paper, symbolic-2026"):

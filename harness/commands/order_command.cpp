@@ -19,6 +19,7 @@
 #include "common/partition_tree.hpp"
 #include "common/permutation_file.hpp"
 #include "harness/commands/commands.hpp"
+#include "harness/matrices/best_orders.hpp"
 #include "harness/matrices/matrix_source.hpp"
 #include "harness/record/record_file.hpp"
 #include "harness/record/table.hpp"
@@ -279,6 +280,29 @@ std::vector<std::string> ratios_of(const order_case& c, const order_case& base) 
   return row;
 }
 
+// Next to orders that are judged: the best known order of the matrix, if its file is here.
+void add_best_known(std::vector<order_case>& cases, const order_options& o, const provenance& from,
+                    index_t n) {
+  if (o.judged.empty() || o.matrix.match != match_auto) return;
+  const auto best = best_known_order(from.sha256);
+  if (!best || best->file.empty()) return;
+  cases.push_back({.spec = "best known", .given = read_permutation_file(best->file.string(), n)});
+}
+
+void print_best_known(const std::vector<order_case>& cases, const order_options& o,
+                      const provenance& from) {
+  const auto best = best_known_order(from.sha256);
+  if (!best || o.matrix.match != match_auto) return;
+  for (const order_case& c : cases) {
+    if (!c.is_judged || c.judged.status != run_status::pass) continue;
+    const double ratio = c.quality.flops / best->operations;
+    std::cout << one_line(
+                     fmt::format("{}: {:.4g} times the operations of the best known order ({}){}",
+                                 c.spec, ratio, best->made_by, ratio < 1 ? ", a new best" : ""))
+              << '\n';
+  }
+}
+
 // Computes the orders of a matrix alternately, checks and counts them, and writes records. A method
 // that fails ends its case; the others go on. Files of permutations are read before.
 provenance run_orders(std::vector<order_case>& cases, const order_options& o,
@@ -298,6 +322,7 @@ provenance run_orders(std::vector<order_case>& cases, const order_options& o,
       c.given = read_permutation_file(c.spec, matched.matched.a.n_rows, o.inverse);
     }
   }
+  add_best_known(cases, o, m.origin, m.a.n_rows);
   for (int round = 0; round < o.repeat; ++round) {
     for (order_case& c : cases) {
       if (c.judged.status != run_status::pass) continue;
@@ -401,6 +426,7 @@ exit_code order_matrix(const order_options& o, const session_info& session) {
   const provenance origin = run_orders(cases, o, session);
   if (!o.json) {
     print_orders(cases, o.inverse);
+    print_best_known(cases, o, origin);
     print_stand_in_note(origin);
   }
   if (written && cases.front().judged.status == run_status::pass) {

@@ -55,6 +55,16 @@ class OrderTest(JudgeTest):
             self.assert_refused(BAD_INPUT, "judge", "order", MATRIX, self.numbers("bad.txt", wrong), mention=[what])
         self.assert_refused(BAD_INPUT, "judge", mention=["order or pattern"])
 
+    def test_an_order_is_compared_with_the_best_known_order_of_the_matrix(self):
+        best = ROOT / "experiments" / "suites" / "best" / "epb0.perm.gz"
+        for matrix in ("epb0", ROOT / "experiments" / "matrices" / "epb0.mtx.gz"):
+            out = self.judged("order", matrix, best)
+            self.assertRegex(out, r"(?m)^/ best known +1 +1 ")
+            self.assertIn("epb0.perm.gz: 1 times the operations of the best known order (--order ", out)
+        self.assertRegex(self.judged("order", "epb0", "natural"), r"natural: [\d.e+]+ times the operations of the best known order")
+        for matrix, *options in ((MATRIX,), ("epb0", "--match", "maximum")):
+            self.assertNotIn("best known", self.judged("order", matrix, "amd", *options))
+
     def test_a_band_costs_what_its_formulas_say(self):
         """L has 3 entries in each column but the last ones."""
         r = records_of(self.judged("order", "gen:banded:n=40,lower=3,upper=3", self.numbers("same.txt", range(1, 41)), "--json"))[0]["result"]

@@ -1,0 +1,27 @@
+#include "harness/matrices/best_orders.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "harness/run/build_info.hpp"
+
+namespace gsofa {
+
+std::optional<best_order> best_known_order(const std::string& sha256) {
+  const auto folder = repository_root() / "experiments" / "suites" / "best";
+  std::ifstream table(folder / "best.tsv");
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields(line);
+    std::string name, digest, order, seed;
+    best_order best;
+    fields >> name >> digest >> best.operations >> order >> seed;
+    if (fields.fail() || digest != sha256) continue;
+    best.made_by = "--order " + order + (seed == "-1" ? "" : " --seed " + seed);
+    best.file = folder / (name + ".perm.gz");
+    if (!std::filesystem::is_regular_file(best.file)) best.file.clear();
+    return best;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gsofa
