@@ -80,12 +80,12 @@ class Lock:
         if matrix.sha256 or not matrix.n or matrix.source in self.entries:
             return
         folder = os.open(self.path.parent, os.O_RDONLY)
+        part = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
             self.entries = self.read()
             self.check(matrix, sha256)
             self.entries[matrix.source] = sha256
-            part = self.path.with_name(f".{self.path.name}.{os.getpid()}")
             # A JSON string is TOML, too.
             part.write_text(self.HEAD + "".join(f"\n[[matrix]]\nname = {json.dumps(name)}\nsha256 = \"{self.entries[name]}\"\n"
                                                 for name in sorted(self.entries)), encoding="utf-8")
@@ -93,6 +93,7 @@ class Lock:
         except OSError as e:
             raise FetchError(f"{self.path}: the digest cannot be recorded: {e.strerror}") from e
         finally:
+            part.unlink(missing_ok=True)
             os.close(folder)
 
 

@@ -206,6 +206,10 @@ class TestbedTest(unittest.TestCase):
         for code in (1, 2):
             self.assertEqual(self.call("reproduce", "--only", "x", PYTHON_CODE=str(code)).returncode, code)
 
+    def test_fetch_builds_nothing_and_returns_the_status(self):
+        self.assertEqual(self.call("fetch", "--suite", "paper", PYTHON_CODE="1").returncode, 1)
+        self.assertEqual(self.called(), [f"python {self.root}/experiments/fetch.py --suite paper"])
+
     def test_rerun_builds_the_programs_and_passes_its_arguments_on(self):
         self.assertEqual(self.call("rerun", "x.jsonl:3", "--out", "y", PYTHON_CODE="1").returncode, 1)
         self.assertEqual(self.called(), ["built gsofa gsofa_counting", f"python {self.root}/experiments/rerun.py --build {self.root}/build/release "
