@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 import headline
-import numbers_rivals
+import numbers_records
 import records
 import records_ratios as ratios
 import style
@@ -68,7 +68,7 @@ def beside():
     slower = [m for m, v in real.each.items() if v.number < 1]
     order = statistics.geometric_mean(statistics.median(r["ordering"]["seconds"] / statistics.median(r["samples_s"]) for r in inputs.runs
                                       if r["variant"] == "gpu_bitmap_panels" and r["matrix"]["name"] == m) for m in real.each)
-    return {"slower": str(len(slower)), "default": numbers_rivals.by_default(), "order": f"{order:.0f}",
+    return {"slower": str(len(slower)), "default": numbers_records.by_default(), "order": f"{order:.0f}",
             "interval": "95 % interval " + " to ".join(map(digits, real.over(records.KINDS)[1])), "least rows": f"{ratios.LEAST_ROWS:,}",
             "entries of the slower": f"{10 ** len(str(max(map(inputs.size.get, slower), default=0))):,}"}
 
