@@ -2,9 +2,7 @@
 
 namespace gsofa::library {
 
-/// Keeps the text of the last failure of the calling thread, cut to 511 characters. Takes no memory
-/// for the first 64 threads that have one at the same time; without memory for another one, the
-/// text of that thread is a fixed one. Never throws.
+/// Keeps the text of the last failure of the calling thread, cut to 511 characters. Never throws.
 void set_last_error(const char* message) noexcept;
 
 /// The text of the calling thread, "" if it has none. It is valid until the next one of the thread.

@@ -1,9 +1,8 @@
-# cmake -D NM=... -D READELF=... -D LIBRARY=... -D LIST=exports.txt -D VERSION=GSOFA_x.y
+# cmake -D NM=... -D LIBRARY=... -D LIST=exports.txt -D VERSION=GSOFA_x.y
 #       [-D WRITE=1] -P exports_test.cmake
 # Compares the symbols that the library defines for others, all of them of one version, with the list.
 # WRITE=1 writes the list instead. gsofa.h declares the functions of C in the list, and docs/c.md names
-# them. The library has no thread-local variables: if there is no memory for such a block, the dynamic
-# linker ends the process.
+# them.
 cmake_minimum_required(VERSION 3.22)
 
 execute_process(COMMAND ${NM} -D --defined-only --with-symbol-versions ${LIBRARY}
@@ -56,27 +55,3 @@ foreach(symbol IN LISTS found)
     message(FATAL_ERROR "docs/c.md does not name ${symbol}")
   endif()
 endforeach()
-
-execute_process(COMMAND ${READELF} --symbols --wide ${LIBRARY}
-  RESULT_VARIABLE result OUTPUT_VARIABLE text)
-if(NOT result EQUAL 0)
-  message(FATAL_ERROR "${READELF} failed on ${LIBRARY}")
-endif()
-string(REGEX MATCHALL "[^\n]+" lines "${text}")
-set(others FALSE)
-foreach(line IN LISTS lines)
-  if(NOT line MATCHES " TLS " OR line MATCHES " UND ")
-    continue()
-  endif()
-  string(REGEX REPLACE ".* " "" symbol "${line}")
-  # CUDA's static run-time library has a block of its own, and so has libstdc++, for the exceptions of
-  # a thread and std::call_once(), where GCC links it statically.
-  if(symbol MATCHES "^libcudart_static_|^_ZZN12_GLOBAL__N_110get_globalEvE6global$|^_ZSt1[15]__once_call")
-    set(others TRUE)
-  else()
-    message(FATAL_ERROR "the library has a thread-local variable: ${symbol}")
-  endif()
-endforeach()
-if(NOT others AND text MATCHES "__tls_get_addr")
-  message(FATAL_ERROR "the library looks up thread-local variables by __tls_get_addr")
-endif()
