@@ -162,46 +162,11 @@ struct idle_teams {
   }
 };
 
-// The kept_threads of all threads, which are few: a list without memory of its own. A thread-local
-// pointer would be a thread-local block of libgsofa.so, which the dynamic linker allocates at its
-// first use on each thread, and ends the process where it cannot.
-struct living_runs {
-  std::mutex mutex;
-  kept_threads* first = nullptr;
-
-  [[nodiscard]] kept_threads* of_this_thread() const {
-    kept_threads* run = first;
-    while (run != nullptr && pthread_equal(run->owner_, pthread_self()) == 0) run = run->next_;
-    return run;
-  }
-  void add(kept_threads* run) {
-    const std::scoped_lock lock(mutex);
-    if (of_this_thread() != nullptr) return;
-    run->owner_ = pthread_self();
-    run->listed_ = true;
-    run->next_ = first;
-    first = run;
-  }
-  void remove(kept_threads* run) {
-    const std::scoped_lock lock(mutex);
-    for (kept_threads** at = &first; *at != nullptr; at = &(*at)->next_) {
-      if (*at != run) continue;
-      *at = run->next_;
-      return;
-    }
-  }
-  // Only the thread that has forked exists in the child: another one may get the name of a lost
-  // one.
-  void after_fork() {
-    first = of_this_thread();
-    if (first != nullptr) first->next_ = nullptr;
-  }
-};
-
 namespace {
 
 constinit idle_teams idle;
-constinit living_runs living;
+// What keeps threads for this thread.
+constinit thread_local kept_threads* kept = nullptr;
 constinit std::atomic<std::uint64_t> forks{0};
 // The system had no memory for the functions that count forks.
 constinit std::atomic<bool> forks_are_not_counted{false};
@@ -209,20 +174,12 @@ constinit std::atomic<bool> forks_are_not_counted{false};
 // A process that forks while another thread holds a mutex would leave it locked for its child.
 struct life_of_teams {
   life_of_teams() {
-    const auto before = [] {
-      living.mutex.lock();
-      idle.mutex.lock();
-    };
-    const auto in_parent = [] {
-      idle.mutex.unlock();
-      living.mutex.unlock();
-    };
+    const auto before = [] { idle.mutex.lock(); };
+    const auto in_parent = [] { idle.mutex.unlock(); };
     const auto in_child = [] {
       forks.fetch_add(1, std::memory_order_relaxed);
       idle.after_fork();
       idle.mutex.unlock();
-      living.after_fork();
-      living.mutex.unlock();
     };
     if (pthread_atfork(before, in_parent, in_child) != 0) forks_are_not_counted = true;
   }
@@ -320,18 +277,15 @@ std::uint64_t process_number() {
 }
 
 kept_threads::kept_threads(int threads) {
-  if (threads > 1) detail::living.add(this);
+  if (threads > 1 && detail::kept == nullptr) detail::kept = this;
 }
 
 kept_threads::~kept_threads() {
-  if (listed_) detail::living.remove(this);
+  if (detail::kept == this) detail::kept = nullptr;
   if (team_ != nullptr) detail::thread_team::give_back(std::move(team_));
 }
 
-kept_threads* kept_threads::of_this_thread() {
-  const std::scoped_lock lock(detail::living.mutex);
-  return detail::living.of_this_thread();
-}
+kept_threads* kept_threads::of_this_thread() { return detail::kept; }
 
 std::size_t kept_threads::start(std::size_t count) {
   if (team_ != nullptr && !team_->is_of_this_process()) {

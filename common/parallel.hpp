@@ -1,7 +1,5 @@
 #pragma once
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -63,8 +61,6 @@ int useful_threads(int threads, Count pieces) {
 }
 
 namespace detail {
-
-struct living_runs;
 
 /// The threads at work in a call. Threads may enter until the caller closes the call, so that a
 /// caller that has nothing left to do need not wait for threads that have not begun.
@@ -179,15 +175,10 @@ class kept_threads {
   }
 
  private:
-  friend struct detail::living_runs;
-
   static kept_threads* of_this_thread();
   std::size_t start(std::size_t count);
 
-  bool listed_ = false;
   bool busy_ = false;
-  pthread_t owner_{};
-  kept_threads* next_ = nullptr;  // of the list of all threads
   std::unique_ptr<detail::thread_team> team_;
 };
 
