@@ -44,6 +44,22 @@ CLI::Validator is_a_number() {
           ""};
 }
 
+// "5%" becomes 0.05.
+CLI::Validator is_a_percentage() {
+  return {[](std::string& text) {
+            double value = 0;
+            const bool ends = text.size() > 1 && text.back() == '%';
+            const bool valid =
+                ends && CLI::detail::lexical_cast(text.substr(0, text.size() - 1), value);
+            if (!valid || !(value > 0 && value <= 100)) {
+              return "'" + text + "' is not a percentage from above 0 to 100, such as 5%";
+            }
+            text = fmt::format("{}", value / 100);
+            return std::string();
+          },
+          ""};
+}
+
 // Names are resolved before anything runs.
 std::vector<std::string> matrices_to_run(const run_options& o) {
   const auto matrices = select_matrices(o.matrix.matrices);
@@ -159,13 +175,21 @@ void add_run_command(CLI::App& app, command_action& action) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("K")
       ->capture_default_str();
+  auto* const until =
+      c->add_option("--until", o->cases.trials.until,
+                    fmt::format("After --repeat runs, repeat a case until the 95 % interval of its "
+                                "median reaches at most P from the median, such as 5%, or {} times",
+                                trial_plan::most_repeats))
+          ->transform(is_a_percentage())
+          ->type_name("P%");
   c->add_option("--warmup", o->cases.trials.warmup, "Runs of another pattern before each timed run")
       ->check(CLI::Range(0, 1000000))
       ->type_name("W")
       ->capture_default_str();
   c->add_flag(
-      "--interleave", o->cases.trials.interleave,
-      "Run the cases of a matrix alternately; cases of a second or more run at most 3 times");
+       "--interleave", o->cases.trials.interleave,
+       "Run the cases of a matrix alternately; cases of a second or more run at most 3 times")
+      ->excludes(until);
   c->add_option("--want", o->cases.wants,
                 "Results to request, repeatable: counts, digest, pattern, supernodes; default: "
                 "everything that the variant provides except pattern")

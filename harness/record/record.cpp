@@ -226,6 +226,7 @@ json make_record(const session_info& session, const prepared_pattern& a,
   r["trials"] = {{"repeat", trials.repeat},     {"warmup", trials.warmup},
                  {"timeout_s", trials.timeout}, {"interleaved", trials.interleave},
                  {"sampling", "other_pattern"}, {"first_in_process", outcome.first_in_process}};
+  if (trials.until > 0) r["trials"]["until"] = trials.until;
   r["status"] = to_string(outcome.judged.status);
   r["reason"] = outcome.judged.reason;
   r["samples_s"] = outcome.samples_s;

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
+#include <numbers>
 #include <numeric>
 #include <set>
 
@@ -63,9 +65,8 @@ class case_run {
   }
 
   void run() {
-    const int repeat = is_counting_build() ? 1 : request_.trials.repeat;
     plan();
-    for (int k = 0; k < repeat; ++k) {
+    for (int k = 0; goes_on(k); ++k) {
       v_.reset();
       for (int w = 0; w < warmups_of(request_.trials); ++w) warm_up();
       if (k == 0) {
@@ -78,6 +79,7 @@ class case_run {
       note(wall, prepare_s);
       judge();
       if (out_.judged.status != run_status::fail) continue;
+      const int repeat = std::max(request_.trials.repeat, k + 1);
       if (repeat > 1) out_.judged.reason += fmt::format(" (run {} of {})", k + 1, repeat);
       return;
     }
@@ -98,6 +100,25 @@ class case_run {
     out_.wants = settings_.wants;
     meter_.start();
     out_.before = current_state();
+  }
+
+  // Whether another run follows `done` runs. The ranks of a job have times of their own.
+  bool goes_on(int done) {
+    const trial_plan& trials = request_.trials;
+    if (is_counting_build()) return done < 1;
+    if (done < trials.repeat || trials.until == 0) return done < trials.repeat;
+    const double found = median_uncertainty(out_.samples_s);
+    if (job_->max(found <= trials.until ? 0 : 1) == 0) return false;
+    if (done < trial_plan::most_repeats) return true;
+    if (!mpi_context::world().root()) return false;
+    std::fputs(
+        one_line(fmt::format("{}: after {} runs the 95 % interval of the median reaches {:.3g} % "
+                             "from it, not {:g} %",
+                             request_.info->name, done, 100 * found, 100 * trials.until))
+            .append("\n")
+            .c_str(),
+        stderr);
+    return false;
   }
 
   // Runs another pattern, so that the process is warm and knows nothing of the case. Silent,
@@ -219,6 +240,22 @@ std::size_t median_index(const std::vector<double>& samples) {
   return *middle;
 }
 
+double median_uncertainty(std::vector<double> samples) {
+  const auto n = static_cast<double>(samples.size());
+  // Of n samples, k lie below the median with this probability.
+  const auto probability = [n](double k) {
+    const double ways = std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
+    return std::exp(ways - n * std::numbers::ln2);
+  };
+  double outside = probability(0);
+  if (outside > 0.025) return std::numeric_limits<double>::infinity();
+  std::size_t rank = 0;
+  while ((outside += probability(static_cast<double>(rank + 1))) <= 0.025) ++rank;
+  std::ranges::sort(samples);
+  const double median = samples[(samples.size() - 1) / 2];
+  return std::max(median - samples[rank], samples[samples.size() - 1 - rank] - median) / median;
+}
+
 bool is_well(const case_outcome& outcome) {
   return outcome.judged.status == run_status::pass ||
          outcome.judged.status == run_status::unverified;
@@ -272,7 +309,8 @@ case_outcome skipped_case(const std::string& reason) {
 }
 
 int runs_of(const trial_plan& trials) {
-  return is_counting_build() ? 1 : trials.repeat * (1 + trials.warmup);
+  const int most = trials.until == 0 ? 0 : trial_plan::most_repeats;
+  return is_counting_build() ? 1 : std::max(trials.repeat, most) * (1 + trials.warmup);
 }
 
 case_outcome run_case(const prepared_pattern& a, const case_request& request, verifier& check,

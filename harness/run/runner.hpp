@@ -24,7 +24,11 @@ struct trial_plan {
   /// The runs of a case take turns with those of the other cases of its matrix, in both directions
   /// alternately; a case whose runs take long_run or more has fewest_repeats of them at most.
   bool interleave = false;
+  /// More runs follow until median_uncertainty() is at most this, or most_repeats are done; 0:
+  /// none.
+  double until = 0;
 
+  static constexpr int most_repeats = 101;
   static constexpr double long_run = 1;  ///< seconds
   static constexpr int fewest_repeats = 3;
 };
@@ -78,6 +82,11 @@ case_outcome merged(const std::vector<case_outcome>& rounds);
 
 /// Number of the (lower) median sample; samples must not be empty.
 std::size_t median_index(const std::vector<double>& samples);
+
+/// Half-width of the 95 % interval of the median, which order statistics bound without an
+/// assumption about the distribution, over the median: the larger side. Infinite for fewer than six
+/// samples.
+double median_uncertainty(std::vector<double> samples);
 
 /// Times patterns that are analysed for the first time in a warm process: warm-ups before each
 /// timed run analyse another pattern, a small grid; every run has a variant object of its own,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/cuda_device.hpp"
 #include "harness/testing/fake_variant.hpp"
@@ -131,6 +133,21 @@ TEST_CASE("every repeat is verified") {
   CHECK(out.judged.status == run_status::fail);
   CHECK(out.judged.reason.find("run 2 of 4") != std::string::npos);
   CHECK(out.samples_s.size() == 2);
+}
+
+TEST_CASE("a case runs until the interval of its median is narrow, or 101 times") {
+  const auto info = testing::fake_info({});
+  CHECK(run_fake(info, {.repeat = 1, .warmup = 0, .until = 1e9}).samples_s.size() == 6);
+  CHECK(run_fake(info, {.repeat = 8, .warmup = 0, .until = 1e9}).samples_s.size() == 8);
+  CHECK(run_fake(info, {.repeat = 1, .warmup = 0, .until = -1}).samples_s.size() == 101);
+}
+
+TEST_CASE("order statistics bound the median: of ten samples the second and the ninth") {
+  CHECK(std::isinf(median_uncertainty({})));
+  CHECK(std::isinf(median_uncertainty({2, 2, 2, 2, 2})));
+  CHECK(median_uncertainty({6, 1, 5, 2, 4, 3}) == 1);  // 1 and 6 around 3
+  CHECK(median_uncertainty({1, 8, 9, 10, 10, 10, 11, 12, 13, 99}) == doctest::Approx(0.3));
+  CHECK(median_uncertainty(std::vector<double>(100'000, 7)) == 0);
 }
 
 TEST_CASE("the median of an even number of samples is the lower one") {

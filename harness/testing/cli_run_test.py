@@ -103,6 +103,17 @@ class RunTest(CliTest):
         self.assertEqual(plain["options"], asked["options"])
         self.assertEqual(asked["options"]["memory_budget_mb"], 4096)
 
+    def test_until_the_interval_of_the_median_is_narrow(self):
+        args = ("--matrix", self.small, "--variant", "cpu_fill1")
+        done = call("run", "--json", *args, "--until", "90%")
+        (r,) = records_of(done.stdout)
+        self.assertEqual(r["trials"]["until"], 0.9)
+        self.assertEqual("after 101 runs the 95 % interval of the median reaches" in done.stderr, len(r["samples_s"]) == 101)
+        self.assertIn(len(r["samples_s"]), range(6, 102))
+        for wrong in ("5", "%", "0%", "101%", "nan%"):
+            self.assert_refused(BAD_INPUT, "run", *args, "--until", wrong, mention=["percentage"])
+        self.assert_refused(BAD_INPUT, "run", *args, "--until", "5%", "--interleave", mention=["--interleave", "--until"])
+
     def test_no_number_of_threads_is_all(self):
         args = ("--matrix", self.small, "--variant", "cpu_maxid", "--repeat", "1")
         plain, asked = (self.records(*args, *more)[0] for more in ([], ["--threads", "0"]))
