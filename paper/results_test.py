@@ -34,7 +34,7 @@ def any_record(variant, matrix, **changes):
     options = {"sharing": "peer", "concurrent_sources": 0, "schedule": "block"} if variant.startswith("mpi_maxid") else {}
     return example.run(**{"variant": variant, "device": device, "options": options, "derived": {"workers_per_node": 1},
                           "experiment": "reproduce",
-                          "matrix": {"name": matrix, "n": 1100 + len(matrix), "nnz": 30, "stand_in": stand_in}} | changes)
+                          "matrix": {"name": matrix, "n": 1100 + len(matrix), "nnz": 30, "stand_in": stand_in, "sha256": matrix}} | changes)
 
 
 class EveryRecord(unittest.TestCase):

@@ -7,7 +7,7 @@ import sys
 import records
 import style
 import style_dots as dots
-from growth import FAMILIES, family
+from growth import family
 
 QUANTITIES = ("edges of the maxId search", "entries of L+U", "cpu_bitmap_panels", "cpu_gilbert_peierls",
               "peer_superlu_dist")
@@ -23,19 +23,20 @@ def exponent(points):
 
 
 def draw(args):
-    runs = [r for r in records.read_runs(args.records)
+    runs = [r for r in map(records.warm, records.read_runs(args.records))
             if r["experiment"] == "growth" and family(r["matrix"]["name"]) is not None]
     usable = style.accept(runs, args)
-    series = {}
+    series = {}  # {(family, quantity): {sha256 of a matrix: (n, value)}}
     for r in usable:
-        k, n = family(r["matrix"]["name"]), r["matrix"]["n"]
+        name, matrix, n = family(r["matrix"]["name"]), r["matrix"]["sha256"], r["matrix"]["n"]
         if r["counting"]:
-            series.setdefault((k, QUANTITIES[0]), {})[n] = r["counters"]["edges_traversed"]
-        elif r["samples_s"]:
-            series.setdefault((k, r["variant"]), {})[n] = 1e3 * records.seconds(r)
+            series.setdefault((name, QUANTITIES[0]), {})[matrix] = n, r["counters"]["edges_traversed"]
+        elif len(r["samples_s"]) > 1:
+            series.setdefault((name, r["variant"]), {})[matrix] = n, 1e3 * records.seconds(r)
             if r["variant"] == "cpu_bitmap_panels":
-                series.setdefault((k, QUANTITIES[1]), {})[n] = r["result"]["nnz_l"] + r["result"]["nnz_u"]
-    fits = {key: exponent(sorted(points.items())) for key, points in series.items()}
+                series.setdefault((name, QUANTITIES[1]), {})[matrix] = n, r["result"]["nnz_l"] + r["result"]["nnz_u"]
+    fits = {key: exponent(sorted(points.values())) for key, points in series.items()}
+    names = sorted({name for name, _ in series})
     if not any(fits.values()):
         raise records.Absent("no family in three sizes")
     panels = [(quantity, label) for quantity, label in ((QUANTITIES[0], "edges traversed by the maxId search"),
@@ -43,16 +44,16 @@ def draw(args):
               if any(key[1] == quantity for key in series)]
     if not panels:
         raise records.Absent("neither edges of the maxId search nor times of cpu_bitmap_panels")
-    fig, axes = style.row_of_axes(len(panels), height=3.2)
+    fig, axes = style.row_of_axes(len(panels), height=3.2, width=8.6)
     for (quantity, label), axis in zip(panels, axes):
         ends = []
-        for k, (_, name) in enumerate(FAMILIES):
-            points = sorted(series.get((k, quantity), {}).items())
+        for k, name in enumerate(names):
+            points = sorted(series.get((name, quantity), {}).values())
             if not points:
                 continue
-            fit = fits[(k, quantity)]
-            axis.plot([n for n, _ in points], [v for _, v in points], marker=style.MARKERS[k], color=dots.COLOURS[k % 4],
-                      markersize=4)
+            fit = fits[(name, quantity)]
+            axis.plot([n for n, _ in points], [v for _, v in points], marker=style.MARKERS[k % len(style.MARKERS)],
+                      color=dots.COLOURS[k % 4], markersize=4)
             ends.append((*points[-1], f"{name}: {fit:.2f}" if fit else name, dots.COLOURS[k % 4]))
         axis.set_xscale("log")
         axis.set_yscale("log")
@@ -62,8 +63,7 @@ def draw(args):
         axis.set_xlim(low, high * (high / low) ** 0.85)
         dots.names(axis, ends)
         axis.set_title("at the ends: fitted exponents", fontsize=dots.TEXT)
-    rows = [(name, *(f"{fits[(k, q)]:.2f}" if fits.get((k, q)) else "-" for q in QUANTITIES))
-            for k, (_, name) in enumerate(FAMILIES)]
+    rows = [(name, *(f"{fits[(name, q)]:.2f}" if fits.get((name, q)) else "-" for q in QUANTITIES)) for name in names]
     style.save(fig, args.out, "growth_fits", ("family", *QUANTITIES), rows)
 
 

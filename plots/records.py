@@ -150,6 +150,12 @@ def seconds(run):
     return statistics.median_low(run["samples_s"])
 
 
+def warm(run):
+    """The run without the sample of the first run of its process, which also creates the GPU's context and maps memory."""
+    is_first = run.get("trials", {}).get("first_in_process", False)
+    return json_lines.Object({**run, "samples_s": run["samples_s"][1:]}, run.place) if is_first else run
+
+
 def bare_seconds(run):
     """The same without the phase compact: the digests of rows, which only verification needs."""
     return seconds(run) - run["phases_s"].get("compact", 0)

@@ -177,6 +177,20 @@ class Kinds(unittest.TestCase):
         rows, _ = self.draw("fig19_scaling", *lines)
         self.assertEqual([(r["panel"][:6], float(r["value"])) for r in rows if r["matrix"] == "a"], [("2 GPUs", 80), ("4 GPUs", 50)])
 
+    def test_growth_has_a_series_for_each_family_and_medians_of_warm_runs(self):
+        """Orders of one size do not replace each other, and a matrix with two names is a point."""
+        def run(name, n, samples, **more):
+            return example.run(matrix={"name": name, "n": n, "nnz": 30, "stand_in": False, "sha256": more.pop("sha256", name)},
+                               variant="gpu_bitmap_panels", wants=["digest"], samples_s=samples, **more)
+        grids = [run(f"gen:{g}:nx={k}", k ** 3, [k, k, k]) for g in ("grid7", "dissected") for k in (20, 30, 40)]
+        first = run("gen:grid7:nx=50", 50 ** 3, [9, 1, 1], trials={"first_in_process": True})
+        again = run("gen:grid7:nx=50,seed=1", 50 ** 3, [1, 1], sha256="gen:grid7:nx=50")
+        rows, _ = self.draw("growth", *grids, first, again, run("gen:grid7:nx=60", 60 ** 3, [1]),
+                            run("gen:grid7:nx=70", 70 ** 3, [9, 1], trials={"first_in_process": True}))
+        self.assertEqual([(r["family"], int(r["n"]), float(r["ms"])) for r in rows],
+                         [("7-point", k ** 3, 1e3 * k) for k in (20, 30, 40)] + [("7-point", 50 ** 3, 1e3)] +
+                         [("dissected", k ** 3, 1e3 * k) for k in (20, 30, 40)])
+
     def test_complete_profiles_alone(self):
         profiles = [{"matrix": m, "variant": "gpu_maxid", "gpu": "NVIDIA X", "dram_gb_per_s": 9, "copy_gb_per_s": 40, "dram_percent": d, "complete": c}
                     for m, d, c in (("BC", 0.5, True), ("EP", 2, False))]

@@ -240,13 +240,15 @@ class Site:
                     for r in rest if not r["counting"]]}
 
     def growth(self):
-        """Panels of time against nnz(L+U), one for each family: of each variant the series of its latest commit."""
-        runs = [r for r in self.all_runs if growth.family(r["matrix"]["name"]) is not None and "fill" in r["result"]]
+        """Panels of time against nnz(L+U), one for each family: of each variant the series of its latest commit. A point is a matrix, by
+        its sha256, with a median of several samples."""
+        runs = [r for r in map(records.warm, self.all_runs) if growth.family(r["matrix"]["name"]) is not None and "fill" in r["result"]]
         series = {}
         for c in data.cases_of(runs):
-            if c.seconds is not None:
+            if len(c.samples) > 1:
                 key = growth.family(c.matrix), c.variant, c.machine, c.commit, c.label
-                series.setdefault(key, []).append(c)
+                series.setdefault(key, {})[c.last["matrix"]["sha256"]] = c
+        series = {key: list(of.values()) for key, of in series.items()}
         latest = {}
         for (family, variant, *_), of in sorted(series.items(), key=lambda item: max(c.last["time_utc"] for c in item[1])):
             if len({c.last["matrix"]["n"] for c in of}) > 2:
@@ -257,12 +259,11 @@ class Site:
             chosen = sorted(by_variant.items(), key=lambda item: looks[item[0]])
             rows = [(variant, c.last["matrix"]["n"], c.last["result"]["nnz_l"] + c.last["result"]["nnz_u"], 1e3 * c.seconds, c.matrix)
                     for variant, of in chosen for c in sorted(of, key=lambda c: c.last["matrix"]["n"])]
-            title = growth.FAMILIES[family][1]
             drawn = {looks[variant]: [(lu, ms, f"{variant}, n = {n:,}: {ms:.4g} ms", self.address(matrix))
                                       for name, n, lu, ms, matrix in rows if name == variant] for variant, _ in chosen}
-            panels.append({"family": title, "rows": rows, "keys": [
+            panels.append({"family": family, "rows": rows, "keys": [
                 (looks[variant], variant, f"{self.where(of[0].last)}, commit {of[0].commit[:7]}") for variant, of in chosen],
-                "svg": pictures.chart(drawn, "entries of L+U", "median time, ms", f"{title}: time by entries of L+U", joined=True)})
+                "svg": pictures.chart(drawn, "entries of L+U", "median time, ms", f"{family}: time by entries of L+U", joined=True)})
         return panels
 
     def address(self, name):
