@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,14 +89,6 @@ pattern shuffled(const pattern& a, std::uint64_t seed, std::uint64_t repeated = 
     }
   }
   return rows_of(a.n_rows, rows);
-}
-
-std::vector<index_t> random_order(index_t n, std::uint64_t seed) {
-  std::vector<index_t> order(at(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(
-      order, {}, [&](index_t v) { return keyed_random(seed, 3, static_cast<std::uint64_t>(v)); });
-  return order;
 }
 
 template <class T>
