@@ -11,6 +11,7 @@ import sys
 from statistics import fmean, median
 
 import json_lines
+import matchings
 import order_kinds as kinds
 import records
 import regret
@@ -266,6 +267,9 @@ for (program, threads, k), of in found.items():
 once = [f"{mean(found[program, threads, 1]['automatic']):.2f}" for program, threads in (("splu", 1), ("cholmod", 1), ("superlu_dist", 1), ("cudss", 16))]
 check("README.md", "one solve in the order `automatic` takes {once[0]} times as long in SciPy's `splu` as in the best order that is known, {once[1]} in CHOLMOD, "
       "{once[2]} in SuperLU_DIST and {once[3]} in cuDSS")
+for family, of in matchings.ratios(matchings.tables([RECORDS / "2026-11-29_cpu2_matching"])[0]).items():
+    cells = ["{:.2f} ({:.2f})".format(mean(v), max(v)) for v in of.values()]
+    check(STUDY.format("matchings"), "| {family} | {len(of['maximum'])} | {' | '.join(cells)} |")
 
 # Panels, and rivals as their users run them.
 JUDGEMENT, PANELS, CORES, GRID = (STUDY.format(x) for x in ("judgement", "gpu_panels", "cpu_panels", "large_grids"))

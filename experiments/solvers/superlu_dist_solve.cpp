@@ -111,8 +111,8 @@ nlohmann::json solve(const choices& c, const std::string& column_order, const st
   const auto n = static_cast<int_t>(a.n());
   dScalePermstruct_t permutation;
   dScalePermstructInit(n, n, &permutation);
-  if (c.row_order == "hwpm") {
-    options.RowPerm = LargeDiag_HWPM;
+  if (c.row_order != "matching") {
+    options.RowPerm = c.row_order == "hwpm" ? LargeDiag_HWPM : LargeDiag_MC64;
   } else {
     options.RowPerm = MY_PERMR;
     const auto rows = matched_rows(a);
@@ -233,8 +233,9 @@ int main(int argc, char** argv) {
   app.add_option("--repeat", c.repeat, "Solve in each order this many times")
       ->check(CLI::PositiveNumber);
   app.add_option("--row-order", c.row_order,
-                 "matching: structural, of the testbed; hwpm: of SuperLU_DIST, square grids only")
-      ->check(CLI::IsMember({"matching", "hwpm"}));
+                 "matching: structural, of the testbed; of SuperLU_DIST: mc64, absent in Debian's "
+                 "build, or hwpm, square grids only")
+      ->check(CLI::IsMember({"matching", "hwpm", "mc64"}));
   app.add_option("--relax", c.relax, "Most columns of a relaxed supernode")
       ->check(CLI::PositiveNumber);
   app.add_option("--most-columns", c.most_columns, "Of a supernode")->check(CLI::PositiveNumber);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
+#include "common/file.hpp"
 #include "common/matching.hpp"
 #include "harness/commands/commands.hpp"
 #include "harness/matrices/matrix_source.hpp"
@@ -22,6 +25,7 @@ namespace {
 struct match_options {
   std::string matrix;
   std::string matchings;
+  std::filesystem::path rows_out{};  // empty: not written
   int repeat = 1;
   int threads = 0;
   bool keeps_symmetric = false;
@@ -71,6 +75,12 @@ std::string facts_of(const match_case& c) {
 exit_code match_matrix(const match_options& o) {
   const std::vector<std::string> specs = split_at_commas(o.matchings);
   const bool weighs = std::ranges::any_of(specs, [](const auto& s) { return needs_values(s); });
+  if (!o.rows_out.empty() && specs.size() != 1) {
+    throw input_error(
+        fmt::format("--rows-out: writes one matching, not {}; --matching names it", specs.size()));
+  }
+  std::optional<atomic_file> rows;
+  if (!o.rows_out.empty()) rows.emplace(o.rows_out);
   const raw_matrix m = read_matrix(o.matrix, weighs);
   using align = text_table::align;
   text_table table({{.title = "matching"},
@@ -84,6 +94,10 @@ exit_code match_matrix(const match_options& o) {
   for (const std::string& spec : specs) {
     const match_case c = run_case(m, spec, o);
     failed = failed || !c.fault.empty();
+    if (rows && c.fault.empty()) {
+      rows->write(lines_of(c.found.row_of_col));
+      rows->commit();
+    }
     table.add({spec, to_string(c.fault.empty() ? run_status::pass : run_status::fail),
                milliseconds(c.seconds), with_commas(c.found.structural_rank),
                with_commas(c.found.symmetric_entries),
@@ -123,6 +137,10 @@ void add_match_command(CLI::App& app, command_action& action) {
   c->add_flag("--keep-symmetric", o->keeps_symmetric,
               "Keep the rows of a symmetric pattern with zeros on the diagonal: the factorization "
               "pivots by 2x2 blocks or tolerates them");
+  c->add_option("--rows-out", o->rows_out,
+                "Write the row of each column to this file, one line for each column; -1: none")
+      ->check(is_an_output())
+      ->type_name("FILE");
   std::string methods = "Matchings:\n";
   for (const matching_info& i : all_matchings()) {
     methods += fmt::format("  {:<18}{}{}\n", i.name, i.summary,

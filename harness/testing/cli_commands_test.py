@@ -18,6 +18,14 @@ class MatchTest(CliTest):
         self.assertEqual([row[:2] for row in rows], [[name, "pass"] for name in ("maximum", "symmetric", "weighted")])
         self.assertEqual([row[3] for row in rows], ["36"] * 3)
 
+    def test_the_matched_rows_can_be_written(self):
+        matrix = self.write("shifted.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n2 3\n3 1\n")
+        file = self.folder / "rows"
+        self.assertEqual(call("match", matrix, "--matching", "symmetric", "--rows-out", file).returncode, OK)
+        self.assertEqual(file.read_text(), "2\n0\n1\n")
+        two = call("match", matrix, "--rows-out", file)
+        self.assertEqual((two.returncode, len(two.stderr.splitlines())), (BAD_INPUT, 1), two.stderr)
+
     def test_values_decide_and_singular_matrices_have_a_rank(self):
         head = "%%MatrixMarket matrix coordinate real general\n"
         weighs = call("match", self.write("weighs.mtx", head + "2 2 4\n1 1 1e-9\n1 2 2\n2 1 3\n2 2 1\n"), "--matching", "weighted,maximum")
