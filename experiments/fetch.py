@@ -296,7 +296,7 @@ def main():
         chosen = list(select(args.names)) + (suites.load(args.suite).select(args.size) if args.suite else [])
         lock = Lock(args.lock)
         if not chosen:
-            raise ValueError("names neither a matrix nor a suite")
+            raise ValueError("names neither a matrix nor a suite with matrices of this size")
     except (FetchError, ValueError) as e:
         print(f"fetch: {printable(e)}", file=sys.stderr)
         return 2

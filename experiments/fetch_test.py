@@ -293,6 +293,7 @@ class Fetch(unittest.TestCase):
     def test_what_names_no_matrix_is_one_line(self):
         self.lock.write_text(LOCKED)
         for words, reason in [(["nix"], "no suite has a matrix 'nix'"), (["a/../b"], "no suite has a matrix"), ([], "names neither"),
+                              (["--suite", "paper", "--size", "X"], "of this size"),
                               (["--suite", "nix"], "the suites are orders-2026, paper, symbolic-2026")]:
             done = subprocess.run(self.command(*words), capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))

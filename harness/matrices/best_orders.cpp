@@ -1,5 +1,6 @@
 #include "harness/matrices/best_orders.hpp"
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -12,10 +13,12 @@ std::optional<best_order> best_known_order(const std::string& sha256) {
   std::ifstream table(folder / "best.tsv");
   for (std::string line; std::getline(table, line);) {
     std::istringstream fields(line);
-    std::string name, digest, order, seed;
-    best_order best;
-    fields >> name >> digest >> best.operations >> order >> seed;
-    if (fields.fail() || digest != sha256) continue;
+    std::string name, digest, operations, order, seed;
+    for (std::string* field : {&name, &digest, &operations, &order, &seed}) {
+      std::getline(fields, *field, '\t');
+    }
+    if (digest != sha256) continue;
+    best_order best{.operations = std::strtod(operations.c_str(), nullptr)};
     best.made_by = "--order " + order + (seed == "-1" ? "" : " --seed " + seed);
     best.file = folder / (name + ".perm.gz");
     if (!std::filesystem::is_regular_file(best.file)) best.file.clear();
