@@ -81,7 +81,8 @@ class Judge:
         s = s | {"kinds": kinds}
         return s | dict(zip(("word", "reason"), (rules.UNTESTED, untested) if untested else by_numbers(s)))
 
-    def by_kind(self, s, measured):
+    @staticmethod
+    def by_kind(s, measured):
         """{kind: Found}; "real" has the original, too, and LARGE the large ones of these. A statement about bcsstk18 has it and its
         stand-in alone."""
         values, out = measured.values(s), {}

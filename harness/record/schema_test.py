@@ -27,7 +27,7 @@ SCHEMA = json.loads((HERE / "record.schema.json").read_text(encoding="utf-8"))
 @functools.cache
 def lines():
     """(place, record) of every committed line."""
-    files = json_lines.files_below(ROOT / "experiments" / "records")
+    files = [f for folder in ("records", "submissions") for f in json_lines.files_below(ROOT / "experiments" / folder)]
     return [(record.place, record) for path in files for record in json_lines.read(path)]
 
 

@@ -175,11 +175,18 @@ class TestbedTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.called(), [f"python {self.root}/paper/build.py --out {self.root}/results/report"])
 
+    def test_judge(self):
+        self.assertEqual(self.call("judge", "x", "--size", "M").returncode, 0)
+        program = f"python {self.root}/paper/judge.py --gsofa {self.root}/build/release/gsofa"
+        self.assertEqual(self.called(), ["built gsofa", f"{program} x --size M"])
+
     def test_site(self):
         self.assertEqual(self.call("site").returncode, 0)
         self.assertEqual(self.call("site", "pages").returncode, 0)
         program = f"python {self.root}/plots/site/site.py --out"
-        self.assertEqual(self.called(), [f"{program} {self.root}/results/site", f"{program} pages"])
+        self.assertEqual(self.call("site", "--with", "a", "--with", "b", "pages").returncode, 0)
+        self.assertEqual(self.called(), [f"{program} {self.root}/results/site", f"{program} pages", f"{program} pages --with a --with b"])
+        self.refused(2, "--with needs a file", "site", "--with")
 
     def test_the_status_of_claims_and_report_is_handed_on(self):
         for code in (1, 2, 4):

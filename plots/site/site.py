@@ -2,7 +2,7 @@
 """Builds a static site from the committed records: a row for each variant, a page for each matrix, growth, figures next to
 their claims, and where each number comes from.
 
-  site.py --out FOLDER [--figures NAME[,NAME...]|none]
+  site.py --out FOLDER [--with FILE.jsonl]... [--figures NAME[,NAME...]|none]
 
 Plain HTML, one style sheet, one script: it needs no server and no network. The program replaces FOLDER completely, and only if
 FOLDER does not exist, is empty, or is such a site. Drawing the figures takes most of the time: --figures draws some or none, and
@@ -31,6 +31,7 @@ import numbers_records  # noqa: E402
 import pages  # noqa: E402
 import pictures  # noqa: E402
 import records  # noqa: E402
+import board  # noqa: E402
 import build  # noqa: E402
 import claims  # noqa: E402
 import style  # noqa: E402
@@ -72,9 +73,10 @@ def speeds():
 
 
 class Site:
-    """Everything that the pages show."""
+    """Everything that the pages show. own: files of the reader's records, for the board."""
 
-    def __init__(self):
+    def __init__(self, own=()):
+        self.board = board.content(own)
         self.files = data.counted_files()
         self.runs = records.read(self.files)[0]
         self.all_runs, orders, self.lines = [], [], {}
@@ -302,7 +304,8 @@ class Site:
         say(f"matrix/: {len(self.names)} pages")
         for name in self.names:
             page("matrix.html.j2", f"matrix/{self.slugs[name]}.html", **self.matrix_page(name))
-        say("growth.html, made.html")
+        say("board.html, growth.html, made.html")
+        page("board.html.j2", "board.html", **self.board)
         page("growth.html.j2", "growth.html", panels=self.growth(), slugs=self.slugs)
         page("made.html.j2", "made.html", folders=self.made(), machines=self.machines)
         say("figures.html")
@@ -359,6 +362,8 @@ def replaceable(folder):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", required=True, type=Path, help="folder of the site")
+    p.add_argument("--with", dest="own", action="append", type=Path, default=[], metavar="FILE.jsonl",
+                   help="records of ./testbed judge that get a row of the board, marked as your own")
     p.add_argument("--figures", metavar="NAME,...", help="draw these alone; none: the claims without figures")
     args = p.parse_args()
     figures = None if args.figures is None else {name for name in args.figures.split(",") if name != "none"}
@@ -373,7 +378,7 @@ def main():
         names = build.figures()
         if unknown := sorted(set(figures or ()) - set(names)):
             raise records.Refused(f"the report has no figure {unknown[0]}: {', '.join(names)}")
-        site = Site()
+        site = Site(args.own)
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
             made = Path(folder) / "site"

@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 SKIPPED = 77
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import board
 import cases as data
 import machines
 import pages
@@ -345,7 +346,8 @@ class Built(unittest.TestCase):
         cls.out = Path(cls.enterClassContext(tempfile.TemporaryDirectory())) / "site"
         cls.out.mkdir()
         # The test of the report draws all. In this process, which reads the records once.
-        command, err = ["site.py", "--out", str(cls.out), "--figures", ",".join(cls.FIGURES)], io.StringIO()
+        own = shutil.copy(board.submissions.FOLDER / "metis" / "records.jsonl", cls.out.parent / "<mine>.jsonl")
+        command, err = ["site.py", "--out", str(cls.out), "--with", str(own), "--figures", ",".join(cls.FIGURES)], io.StringIO()
         with (mock.patch.object(sys, "argv", command), mock.patch.object(style, "FORMATS", ("png",)), handlers_kept(),
               contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err)):
             code = program().main()
@@ -385,6 +387,21 @@ class Built(unittest.TestCase):
         self.assertGreaterEqual(fast.matrices, 90)
         svg = re.search(r"<svg.*?</svg>", text, re.S)[0]
         self.assertEqual(len(re.findall("<title>[^<]*, gpu_bitmap_panels:", svg)), fast.matrices)
+
+    def test_the_board_has_every_submission_and_the_reader_s_own(self):
+        rows = re.findall(r"<tr><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>", self.page("board.html").split("<h2>")[0])
+        self.assertEqual({name for name, _ in rows}, {s.name for s in board.submissions.committed()} | {"&lt;mine&gt; (your own)"})
+        self.assertEqual(dict(rows)["METIS"], dict(rows)["&lt;mine&gt; (your own)"])
+        self.assertEqual([r for _, r in rows if r], sorted((r for _, r in rows if r), key=float))
+
+    def test_regret_is_relative_to_the_best_order_on_the_page(self):
+        def entry(seconds):
+            lines = [line | {"phases_s": {"reported": seconds}, "modelled_s": {"core": 1.0}} for line in metis.lines if line["order"] not in board.submissions.BASES]
+            return board.Entry(metis.submission, lines)
+        metis = next(e for e in board.entries() if e.submission.name == "METIS")
+        fast, slow = entry(1.0), entry(3.0)
+        least = board.least_totals([slow, fast])
+        self.assertEqual([board.row(e, [], least)[2] for e in (fast, slow)], ["1", "2"])
 
     def test_growth_has_the_fastest_variant_in_every_panel(self):
         panels = self.page("growth.html").split("<section>")[1:]
@@ -446,7 +463,7 @@ class Built(unittest.TestCase):
     def test_pages_in_a_browser(self):
         """A copy of each page with a script that uses its controls as a reader would, on a phone."""
         for page in ("index.html", "matrices.html", "matrix/bcsstk18.html", "matrix/wang3.html", "growth.html", "figures.html",
-                     "made.html"):
+                     "board.html", "made.html"):
             with self.subTest(page), tempfile.TemporaryDirectory() as profile:
                 copy = self.out / page.replace(".html", "_test.html")
                 copy.write_text(self.page(page).replace("</body>", f"<script>{READER}</script></body>"), encoding="utf-8")
