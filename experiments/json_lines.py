@@ -144,6 +144,13 @@ def lines_of(data, name):
     return joined(parse(line, f"{name}:{number}") for number, line in enumerate(data.splitlines(), 1) if line.strip())
 
 
+def load_of(runs):
+    """A list with a sentence on the most loaded machine before a case began; empty if no load was above the number of cores."""
+    found = [(m["before"]["load"], m["threads_online"]) for r in runs if "threads_online" in (m := r.get("machine", {}))]
+    load, cores = max(found, default=(0, 1), key=lambda pair: pair[0] / pair[1])
+    return [f"the machine was loaded: load {load:.1f} on {cores} cores"] if load > cores else []
+
+
 def files_below(folder):
     """All files of records below a folder, compressed ones too."""
     return sorted([*folder.rglob("*.jsonl"), *folder.rglob("*.jsonl.gz")])

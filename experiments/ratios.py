@@ -110,7 +110,8 @@ def main(words):
         print("ratios: no records" if not records else "ratios: records of several machines or commits (--mixed accepts them)", file=sys.stderr)
         return 2
     print("\n".join(printable(line) for line in ["", *report(records, args.over, args.of)]))
-    print("\n" + ", ".join(f"{n} {status}" for status, n in sorted(collections.Counter(r["status"] for r in records).items())))
+    statuses = sorted(collections.Counter(r["status"] for r in records).items())
+    print("\n" + "; ".join([", ".join(f"{n} {status}" for status, n in statuses), *json_lines.load_of(records)]))
     faults = [r for r in records if r["status"] in ("fail", "error", "oom")]
     for r in faults[:8]:
         print(printable(f"{r['matrix']['name']} {r['variant']}: {r['status']}: {r['reason'][:160]}"))

@@ -140,7 +140,7 @@ def write_page(path, sources, folder, drawn, absent, refused):
         absent=[(why, ", ".join(names)) for why, names in grouped(absent, sources)], refused=refused, images=images,
         statuses=sorted(collections.Counter(r["status"] for r in runs).items()), rows=case_rows(runs),
         skipped=[(", ".join(variants), reason) for reason, variants in skipped.items()],
-        machines=sorted({f"{r['host']}, {r['cpu']}" + "".join(f", {g['name']}" for g in r["gpus"]) for r in runs}),
+        machines=sorted({f"{r['host']}, {r['cpu']}" + "".join(f", {g['name']}" for g in r["gpus"]) for r in runs}) + records.load_of(runs),
         commits=sorted({r["git"]["sha"][:12] + (" (changed)" if r["git"].get("dirty") else "") for r in runs}))
 
 

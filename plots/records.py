@@ -24,6 +24,7 @@ MATRICES = ROOT / "experiments" / "matrices"
 KINDS = ("original", "real", "finite elements", "power grid", "generated", "stand-in")
 REAL = KINDS[:2]  # what "real" means in a headline: the original is a real matrix too
 TRUSTED = json_lines.TRUSTED
+load_of = json_lines.load_of
 
 # The records cannot be read, or do not allow what is asked of them; one line says why. A key that a line lacks is one.
 Refused = json_lines.BadLine

@@ -53,10 +53,7 @@ def warnings(side, runs):
     machines = {records.machine(r) for r in runs}
     if len(machines) > 1:
         yield f"{side}: runs of {len(machines)} machines"
-    loads = [(m["before"]["load"], m["threads_online"]) for r in runs if (m := r.get("machine", {})).get("before")]
-    load, cores = max(loads, default=(0, 1), key=lambda pair: pair[0] / pair[1])
-    if load > cores:
-        yield f"{side}: the machine was loaded: load {load:.1f} on {cores} cores"
+    yield from (f"{side}: {text}" for text in records.load_of(runs))
 
 
 def main():

@@ -23,6 +23,7 @@ from terminal_text import printable
 # Told apart by lightness alone, darkest first.
 GREYS = ("#000000", "#595959", "#8c8c8c", "#bfbfbf")
 FORMATS = ("pdf", "png")  # tests that look at neither draw PNG alone, or nothing
+LOAD = []  # what save() says of the load of the machines
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 plt.rcParams.update(
@@ -142,6 +143,8 @@ def write_table(path, header, rows):
 def save(figure, folder, name, header, rows):
     """Writes name.pdf, name.png and name.csv (the plotted points) into folder."""
     folder.mkdir(parents=True, exist_ok=True)
+    for text in LOAD:
+        figure.text(0.01, -0.01, text, fontsize=6.5, va="top", color="#606060")
     if FORMATS:
         without_mathtext(figure)
         # The layout is found once: by itself each file would take it twice.
@@ -161,12 +164,18 @@ def figures():
                   if not p.stem.startswith(("style", "records", "numbers")) and not p.stem.endswith("_test"))
 
 
+def note_load(sources):
+    """Pictures that save() writes from now on say whether a machine of these records was loaded."""
+    LOAD[:] = records.load_of(records.read_runs(path for path in sources if Path(path).suffix != ".csv"))
+
+
 def draw_figure(name, sources, out, population=(), **options):
     """Draws the figure plots/NAME.py from files of records into a folder, in this process, and returns its description;
     raises Absent, Refused or what the script itself raises. options: of the script's own."""
     script = importlib.import_module(name)
     args = parser("").parse_args(["--records", *map(str, sources), "--population", *map(str, population), "--out", str(out)])
     vars(args).update(options)
+    note_load(args.records)
     try:
         script.draw(args)
     finally:
@@ -182,8 +191,9 @@ def main(draw, description, add_options=None, **defaults):
         add_options(p)
     args = p.parse_args()
     try:
+        note_load(args.records)
         draw(args)
-        for line in records.left_out(args.records):
+        for line in (*LOAD, *records.left_out(args.records)):
             print(f"{Path(sys.argv[0]).name}: {line}", file=sys.stderr)
     except records.Absent as e:
         print(f"{Path(sys.argv[0]).name}: nothing to draw: {printable(e)}", file=sys.stderr)

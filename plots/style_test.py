@@ -64,6 +64,12 @@ class FigureTest(unittest.TestCase):
         code, err = self.draw(record(status="unverified"), args=["--allow-unverified"])
         self.assertEqual(code, 0, err)
 
+    def test_says_that_the_machine_was_loaded(self):
+        for load, said in ((9.94, ["the machine was loaded: load 9.9 on 2 cores"]), (2, [])):
+            code, err = self.draw(record(machine={"id": "a", "threads_online": 2, "before": {"load": load}}))
+            self.assertEqual((code, "load 9.9 on 2 cores" in err), (0, bool(said)))
+            self.assertEqual([t.get_text() for t in style.plt.gcf().texts if "loaded" in t.get_text()], said)
+
     def test_leaves_failed_runs_out_always(self):
         self.assertEqual(self.draw(record(status="fail"), args=["--allow-unverified"])[0], 3)
 

@@ -216,7 +216,7 @@ class Site:
 
     def time_row(self, case):
         command, note = data.command(case.last)
-        return {"case": case, "part": machines.part_of(case.last).text, "machine": self.machines[case.machine], "ratio": self.ratios.get(case),
+        return {"case": case, "load": records.load_of(case.runs), "part": machines.part_of(case.last).text, "machine": self.machines[case.machine], "ratio": self.ratios.get(case),
                 "stale": self.stale_of(case.last), "places": [data.place(r) for r in case.runs], "command": command, "note": note}
 
     def matrix_page(self, name):
@@ -264,7 +264,8 @@ class Site:
             drawn = {looks[variant]: [(lu, ms, f"{variant}, n = {n:,}: {ms:.4g} ms", self.address(matrix))
                                       for name, n, lu, ms, matrix in rows if name == variant] for variant, _ in chosen}
             panels.append({"family": family, "rows": rows, "keys": [
-                (looks[variant], variant, f"{self.where(of[0].last)}, commit {of[0].commit[:7]}") for variant, of in chosen],
+                (looks[variant], variant, ", ".join([self.where(of[0].last), f"commit {of[0].commit[:7]}",
+                                                     *records.load_of(r for c in of for r in c.runs)])) for variant, of in chosen],
                 "svg": pictures.chart(drawn, "entries of L+U", "median time, ms", f"{family}: time by entries of L+U", joined=True)})
         return panels
 
