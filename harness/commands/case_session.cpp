@@ -14,6 +14,7 @@
 #include "common/mpi_context.hpp"
 #include "common/text.hpp"
 #include "harness/matrices/matrix_source.hpp"
+#include "harness/run/machine.hpp"
 #include "harness/run/status.hpp"
 #include "harness/run/terminal.hpp"
 #include "variants/support/build_kind.hpp"
@@ -215,6 +216,7 @@ void case_session::report(const prepared_pattern& a, const planned_case& c,
     ++skipped_here_;
     return;
   }
+  load_ = std::max(load_, outcome.before.load);
   table_.add(table_row(a, c, outcome, output_.matrix_column));
   std::string line;
   if (expected_ > 0) line += progress();
@@ -269,6 +271,9 @@ void case_session::print_table() const {
   const std::string word = output_has_colour() ? coloured_status("skipped") : "skipped";
   for (const auto& [reason, names] : skipped_) {
     std::cout << fmt::format("{}: {} ({})\n", word, fmt::join(names, ", "), reason);
+  }
+  if (const int cores = this_machine().online_threads; load_ > cores) {
+    std::cout << fmt::format("the machine was loaded: load {:.1f} on {} cores\n", load_, cores);
   }
 }
 

@@ -74,6 +74,7 @@ class case_session {
   std::size_t expected_ = 0;
   std::size_t done_ = 0;
   std::size_t skipped_here_ = 0;
+  double load_ = 0;  // the largest before a case
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   case_progress progress_;
   std::optional<interrupt_guard> interrupts_;  // not in a job of several ranks

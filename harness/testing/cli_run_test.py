@@ -81,10 +81,12 @@ class RunTest(CliTest):
             self.assertIn(r["status"], ("pass", "skipped", "unverified"))
 
     def test_table_on_stdout_progress_on_stderr(self):
-        done = call("run", "--matrix", self.small, "--variant", "cpu_fill1")
+        out = self.folder / "records.jsonl"
+        done = call("run", "--matrix", self.small, "--variant", "cpu_fill1", "--out", str(out))
         self.assertEqual(done.returncode, OK)
-        lines = done.stdout.splitlines()
-        self.assertEqual(len(lines), 2)
+        lines, machine = done.stdout.splitlines(), records_of(out.read_text())[0]["machine"]
+        load, cores = machine["before"]["load"], machine["threads_online"]
+        self.assertEqual(lines[2:], [f"the machine was loaded: load {load:.1f} on {cores} cores"] if load > cores else [])
         self.assertTrue(lines[0].startswith("variant"))
         self.assertIn("pass", lines[1])
         self.assertIn("[1/1]", done.stderr)
