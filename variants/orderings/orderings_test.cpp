@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
+
 #include <algorithm>
 #include <map>
 #include <random>
@@ -217,6 +219,24 @@ TEST_CASE("automatic takes longer to order what will be factorized more often") 
   const pattern a = generate("grid5:nx=12,ny=10");
   const prepared_pattern p = prepare(a, {.order = default_order}, {});
   CHECK(p.origin().order == compute_order(a, default_order, -1).title());
+}
+
+TEST_CASE("a dissection that begins next to minimum degree changes no choice") {
+  for (const char* const matrix :
+       {"grid7:nx=20,ny=20,nz=18", "circuit:n=9000", "triangles:nx=90"}) {
+    const pattern a = generate(matrix);
+    const auto chosen = [&](int threads) {
+      return compute_order(a, "automatic:kind=supernodal,cores=16", -1, threads, nullptr, true);
+    };
+    const ordering alone = chosen(1), next = chosen(8);
+    CHECK(alone.title() == next.title());
+    CHECK(alone.order == next.order);
+    CHECK(alone.candidates.size() == next.candidates.size());
+  }
+  const std::atomic<bool> stop{true};
+  CHECK_THROWS_AS(compute_order(generate("grid7:nx=20"), "automatic:kind=supernodal,cores=16", -1,
+                                8, &stop, true),
+                  cancelled_error);
 }
 
 TEST_CASE("subtrees of at most 60 columns are supernodes, and long paths of them are refused") {

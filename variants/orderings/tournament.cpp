@@ -8,10 +8,15 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <future>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -38,6 +43,10 @@ constexpr std::size_t least_of_block = 8;
 // An estimate from few vertices may be this much too small.
 constexpr double least_of_estimate = 6;
 
+// Fewer threads or rows: a dissection next to minimum degree saves little.
+constexpr int least_threads_ahead = 4;
+constexpr index_t least_rows_ahead = 5000;
+
 // A candidate of this build.
 struct entrant {
   const contender* terms;
@@ -57,6 +66,10 @@ order_request on_device(const entrant& e) {
     r.spec += (r.spec == e.device->name ? ":" : ",") + s.name + "=" + to_string(value->second);
   }
   return r;
+}
+
+order_request request_of(const entrant& e) {
+  return e.device != nullptr ? on_device(e) : e.request;
 }
 
 std::vector<entrant> entrants(bool host_only) {
@@ -104,9 +117,11 @@ class contest {
     const bool host_only = settings_.host_only || blocks_ || graph_.n_rows < least;
     std::vector<entrant> all = entrants(host_only);
     if (begins_with_degree(graph_, use_)) std::swap(all[0], all[1]);
+    begin_dissection(all);
     for (entrant& e : all) {
       while (!fills_nothing() && e.orders < use_.seeds && pays(e)) compute(e);
     }
+    ahead_.reset();
     if (best_.order.empty() && graph_.n_rows > 0) {
       throw unavailable_error("order automatic: no method is available: " + failures_);
     }
@@ -125,6 +140,48 @@ class contest {
   }
 
  private:
+  // An order that is computed on a thread of its own, before it is known whether it pays.
+  struct order_ahead {
+    const contender* terms;
+    std::atomic<bool> stop{false};
+    std::future<ordering> result{};
+
+    explicit order_ahead(const contender* c) : terms(c) {}
+    ~order_ahead() { stop = true; }  // the future waits
+  };
+
+  // On several cores, the first dissection begins next to minimum degree, which has one core.
+  void begin_dissection(const std::vector<entrant>& all) {
+    const int threads = std::min(use_.cores, settings_.threads);
+    if (on_gpu() || threads < least_threads_ahead || graph_.n_rows < least_rows_ahead) return;
+    const auto first =
+        std::ranges::find(all, true, [](const entrant& e) { return e.terms->dissects; });
+    if (first == all.begin() || first == all.end() || !pays(all.front())) return;
+    ahead_ = std::make_unique<order_ahead>(first->terms);
+    order_settings s = settings_of(settings_.seed);
+    s.stop = &ahead_->stop;
+    s.threads = threads - 1;
+    try {
+      ahead_->result = std::async(std::launch::async, [this, s, request = request_of(*first)] {
+        return compute_order(graph_, request, s);
+      });
+    } catch (const std::system_error&) {  // no thread
+      ahead_.reset();
+    }
+  }
+
+  // The next order of an entrant.
+  ordering order_of(const entrant& e, std::int64_t seed) {
+    if (!ahead_ || ahead_->terms != e.terms || e.orders != 1) {
+      return compute_order(graph_, request_of(e), settings_of(seed));
+    }
+    const std::unique_ptr<order_ahead> mine = std::move(ahead_);
+    while (mine->result.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
+      if (settings_.stop != nullptr && settings_.stop->load()) mine->stop = true;
+    }
+    return mine->result.get();
+  }
+
   // Orders blocks of vertices with one closed neighbourhood in place of the vertices where they are
   // large, and finds the order at once where there is one without fill.
   void take_blocks() {
@@ -176,6 +233,12 @@ class contest {
     order_settings s = settings_;
     s.seed = seed;
     s.weights = weights();
+    return s;
+  }
+
+  [[nodiscard]] order_settings settings_of(std::int64_t seed) const {
+    order_settings s = with_seed(seed);
+    s.is_graph = !on_gpu();
     return s;
   }
 
@@ -281,20 +344,15 @@ class contest {
     const std::int64_t seed =
         e.orders == 0 ? settings_.seed : std::max<std::int64_t>(settings_.seed, 0) + e.orders;
     ++e.orders;
-    const order_request request = e.device != nullptr ? on_device(e) : e.request;
-    order_settings s = with_seed(seed);
-    s.is_graph = !on_gpu();
     try {
-      if (keep_if_better(compute_order(graph_, request, s), seed)) {
-        best_request_ = e.request;
-      }
+      if (keep_if_better(order_of(e, seed), seed)) best_request_ = e.request;
       methods_.emplace_back(e.terms->method);
     } catch (const cancelled_error&) {
       throw;
     } catch (const input_error&) {
       throw;
     } catch (const error& failed) {
-      failures_ += (failures_.empty() ? "" : "; ") + request.spec + ": " + failed.what();
+      failures_ += (failures_.empty() ? "" : "; ") + request_of(e).spec + ": " + failed.what();
       // A device that fails leaves the same order to the host.
       if (std::exchange(e.device, nullptr) == nullptr) {
         e.orders = use_.seeds;
@@ -323,6 +381,7 @@ class contest {
   std::vector<order_candidate> candidates_;
   std::vector<std::string_view> methods_;  // of the orders so far
   std::string failures_;
+  std::unique_ptr<order_ahead> ahead_;  // last: it ends before what it reads
 };
 
 }  // namespace
