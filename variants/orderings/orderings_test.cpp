@@ -1,8 +1,7 @@
 #include <doctest/doctest.h>
 
-#include <atomic>
-
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <random>
 #include <set>
