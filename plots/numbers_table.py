@@ -258,7 +258,7 @@ check(VARIANTS, "| `none` | 1 |")
 check(VARIANTS, "| `{way}` | {spread(directed[way])} |", [Row(way="nodes"), Row(way="btf")])
 check(VARIANTS, "| `best` | the best of `nodes`, `btf`, and `btf` with only the components of at most 128 vertices; then `nodes` again, by least fill among 16 pivots "
       "| {spread(directed['best'])} |")
-found = regret.of_all_families(regret.regrets(records.read_kind([RECORDS / "2026-11-29_h200_regret" / "regret.jsonl"], "regret")))
+found = regret.of_all_families(regret.regrets(records.read_kind([RECORDS / "2026-11-29_h200_regret_2" / "regret.jsonl"], "regret")))
 for (program, threads, k), of in found.items():
     own = next(of[o] for o in regret.SERIES["program's own"][0] if o in of)
     cells = ["{:.2f} ({:.2f})".format(mean(v), max(v)) for v in (of["automatic"], own, of["metis"], of["amd"])]
