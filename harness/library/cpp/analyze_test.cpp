@@ -81,47 +81,6 @@ TEST_CASE("a triangle with `symmetric` is its symmetric matrix, without it a war
         "symmetric: 3 is not a stored_triangle");
 }
 
-TEST_CASE("the profile of a pattern is that of its factors") {
-  std::mt19937_64 engine(7);
-  for (int k = 0; k < 40; ++k) {
-    const pattern a = random_pattern(engine, static_cast<index_t>(1 + engine() % 40), 8);
-    CAPTURE(k);
-    const analysis found =
-        analyze(view_of(a), {.match = false, .order = order_method::natural, .factors = true});
-    const fill_profile p = profile(view_of(a), 5, {.threads = 2});
-    const index_t n = a.n_rows;
-    CHECK(p.cells == std::min(5, n));
-    CHECK(p.u_row_counts == found.u_row_counts);
-    CHECK(p.parent == elimination_tree(view_of(a)));
-    std::vector<std::int64_t> density(static_cast<std::size_t>(p.cells) *
-                                      static_cast<std::size_t>(p.cells));
-    std::vector<index_t> columns(static_cast<std::size_t>(n));
-    double flops = 0;
-    for (index_t i = 0; i < n; ++i) {
-      for (const auto* f : {&found.l, &found.u}) {
-        for (const index_t j : f->row(i)) {
-          ++density[static_cast<std::size_t>(i * p.cells / n * p.cells + j * p.cells / n)];
-        }
-      }
-      for (const index_t j : found.l.row(i)) ++columns[static_cast<std::size_t>(j)];
-    }
-    CHECK(p.density == density);
-    CHECK(p.l_col_counts == columns);
-    for (index_t j = 0; j < n; ++j) {
-      const double l = columns[static_cast<std::size_t>(j)];
-      flops += l + 2 * l * (found.u_row_counts[static_cast<std::size_t>(j)] - 1);
-    }
-    CHECK(p.flops == flops);
-  }
-  const std::vector<std::int64_t> row_ptr{0, 1};
-  const std::vector<std::int32_t> col_idx{0};
-  CHECK_THROWS_AS(profile({1, row_ptr, col_idx}, -1), invalid_input);
-  CHECK_THROWS_AS(profile({1, row_ptr, col_idx}, 8193), invalid_input);
-  CHECK_THROWS_AS(profile({1, row_ptr, col_idx}, 1, {.threads = -1}), invalid_input);
-  CHECK_THROWS_AS(elimination_tree({2, row_ptr, col_idx}), invalid_input);
-  CHECK(profile({1, row_ptr, col_idx}, 0).density.empty());
-}
-
 TEST_CASE("analyze() agrees with the oracle on random patterns, in every order") {
   std::mt19937_64 engine(7);
   const std::vector<order_method> orders{order_method::automatic,

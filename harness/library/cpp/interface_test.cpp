@@ -175,43 +175,6 @@ bool equal(const analysis& a, const analysis& b) {
          a.supernode_starts == b.supernode_starts && a.variant == b.variant && a.order == b.order;
 }
 
-TEST_CASE("other integers and compressed columns give what rows give") {
-  std::mt19937_64 engine(24);
-  int round = 0;
-  for (const order_method order : all_methods()) {
-    for (int k = 0; k < 6; ++k, ++round) {
-      CAPTURE(round);
-      const pattern a = with_isolated(random_pattern(engine, 1 + draw(engine, 50), 4),
-                                      draw(engine, 9), 0, engine);
-      const pattern t = transpose(a);
-      const auto given = shuffled(a.n_rows, engine);
-      analysis_options options{.match = k % 2 == 0, .order = order};
-      if (order == order_method::given) options.permutation = given;
-      options.factors = k % 3 == 0;
-      options.factor_columns = k != 1;
-      options.supernodes = k == 4;
-      const analysis expected = analyze(view_of(a), options);
-      check(a, expected, options);
-      const arrays<std::int32_t, std::int32_t> short_rows(a), short_columns(t);
-      const arrays<std::int64_t, std::int64_t> long_rows(a), long_columns(t);
-      CHECK(
-          equal(expected, analyze(csr_view_32{a.n_rows, short_rows.ptr, short_rows.idx}, options)));
-      CHECK(equal(expected, analyze(csr_view_64{a.n_rows, long_rows.ptr, long_rows.idx}, options)));
-      CHECK(equal(expected, analyze(csc_view{a.n_rows, t.row_ptr, t.col_idx}, options)));
-      CHECK(equal(expected,
-                  analyze(csc_view_32{a.n_rows, short_columns.ptr, short_columns.idx}, options)));
-      CHECK(equal(expected,
-                  analyze(csc_view_64{a.n_rows, long_columns.ptr, long_columns.idx}, options)));
-      CHECK(elimination_tree(csc_view{a.n_rows, t.row_ptr, t.col_idx}) ==
-            elimination_tree(view_of(a)));
-      const fill_profile p = profile(csc_view_64{a.n_rows, long_columns.ptr, long_columns.idx}, 4);
-      const fill_profile q = profile(view_of(a), 4);
-      CHECK(p.l_col_counts == q.l_col_counts);
-      CHECK(p.density == q.density);
-    }
-  }
-}
-
 #ifdef GSOFA_HAVE_BTF
 
 TEST_CASE("compressed columns with zeros on the diagonal are matched by rows") {
@@ -366,6 +329,7 @@ TEST_CASE("a profile is cancelled in every stage, and is complete where it is no
   }
   options.progress_seconds = 0;
   CHECK_THROWS_AS(profile(view_of(a), 5, options), invalid_input);
+  CHECK_THROWS_AS(profile(view_of(a), 8193), invalid_input);
   CHECK_THROWS_AS(profile(view_of(a), 5, {.threads = -1}), invalid_input);
 }
 

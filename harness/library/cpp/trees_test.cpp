@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <random>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -187,37 +185,6 @@ TEST_CASE("masks where a device does all of the analysis") {
   CHECK(found.fallback.empty());
   const pattern filled = reference::row_union(eliminated(a, found, 1));
   check_masks(found.masks, lower(filled), upper(filled));
-}
-
-TEST_CASE("an analyzer takes any view") {
-  std::mt19937_64 engine(62);
-  analyzer kept({.match = false, .order = order_method::amd});
-  for (int round = 0; round < 10; ++round) {
-    const pattern a = random_pattern(engine, 1 + draw(engine, 40), 3);
-    const pattern t = transpose(a);
-    const std::vector<std::int64_t> columns(a.col_idx.begin(), a.col_idx.end());
-    const analysis expected = analyze(view_of(a), kept.options());
-    const auto check = [&](const analysis& found) {
-      CHECK(found.row_order == expected.row_order);
-      CHECK(found.l_row_counts == expected.l_row_counts);
-      CHECK(found.u_row_counts == expected.u_row_counts);
-    };
-    check(kept.analyze(view_of(a)));
-    check(kept.analyze(csr_view_64{a.n_rows, a.row_ptr, columns}));
-    check(kept.analyze(csc_view{t.n_rows, t.row_ptr, t.col_idx}));
-  }
-}
-
-TEST_CASE("levels and postorders of trees") {
-  const std::vector<std::int32_t> parent{2, 2, 6, 5, 5, 6, 8, -1, -1};
-  const tree_levels found = level_sets(parent);
-  CHECK(found.begin == std::vector<std::int32_t>{0, 5, 7, 8, 9});
-  CHECK(found.vertices == std::vector<std::int32_t>{0, 1, 3, 4, 7, 2, 5, 6, 8});
-  const std::vector<std::int32_t> mixed{4, 4, 5, 5, 5, 6};
-  CHECK(tree_postorder(mixed) == std::vector<std::int32_t>{2, 3, 0, 1, 4, 5});
-  CHECK(tree_postorder(std::span<const std::int32_t>{}).empty());
-  CHECK_THROWS_AS(level_sets(std::vector<std::int32_t>{1, 0}), invalid_input);
-  CHECK_THROWS_AS(tree_postorder(std::vector<std::int32_t>{0}), invalid_input);
 }
 
 TEST_CASE("an estimate bounds L and U, and is exact of symmetric patterns") {
