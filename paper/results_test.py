@@ -139,12 +139,11 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("None could be drawn", page)
 
     def test_a_refused_figure_does_not_keep_the_others(self):
-        lines = [example.run(**FRONTIER), example.run(variant="mpi_maxid", device="mpi", status="unverified", reason="no truth",
-                                                              options={"sharing": "peer", "concurrent_sources": 0})]
+        lines = [example.run(**FRONTIER), any_record("cpu_fill1", "gen:grid7:nx=8", status="unverified", reason="no truth", experiment="growth")]
         code, err, page = self.make(*lines)
         self.assertEqual(code, 1)
         self.assertIn("figures drawn: fig04_frontier_size, compare\n", err)
-        self.assertRegex(err, "error: .*scaling_measured.* cannot be drawn: .*no truth")
+        self.assertRegex(err, "error: .*growth_fits.* cannot be drawn: .*no truth")
         self.assertEqual(err.count("no truth"), 1)
         self.assertIn("no truth", page)
 

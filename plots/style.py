@@ -20,8 +20,6 @@ from matplotlib import ticker
 import records
 from terminal_text import printable
 
-# Told apart by lightness alone, darkest first.
-GREYS = ("#000000", "#595959", "#8c8c8c", "#bfbfbf")
 FORMATS = ("pdf", "png")  # tests that look at neither draw PNG alone, or nothing
 LOAD = []  # what save() says of the load of the machines
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -64,19 +62,6 @@ def parser(description, records=None, out=None):
 def accept(runs, args):
     """The runs that may be drawn; Refused if they are unverified or from several machines."""
     return records.accept(runs, "take" if args.allow_unverified else "refuse", args.allow_mixed)
-
-
-def matrix_label(record):
-    """Name of the matrix, with what the reader must know of it."""
-    marks = []
-    if record["matrix"]["stand_in"]:
-        marks.append("stand-in")
-    if record.get("simulated"):
-        marks.append("simulated")
-    if record["status"] != "pass":
-        marks.append("unverified")
-    name = record["matrix"]["name"]
-    return f"{name} ({', '.join(marks)})" if marks else name
 
 
 def short(value):

@@ -14,7 +14,6 @@ from pathlib import Path
 from unittest import mock
 
 PLOTS = Path(__file__).resolve().parent
-RECORDS = PLOTS.parent / "experiments" / "records"
 import fig04_frontier_size
 import headline
 import orderings
@@ -239,19 +238,7 @@ class Kinds(unittest.TestCase):
 
 
 class CommittedRecords(unittest.TestCase):
-    """Every figure of committed records is drawn from them, with points in its CSV. Those of the report: paper/report_test."""
-
-    def draw(self, name, records):
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
-            self.assertTrue(style.draw_figure(name, [records], Path(folder)))
-            rows = (Path(folder) / f"{name}.csv").read_text().splitlines()
-            self.assertGreater(len(rows), 1)
-            self.assertGreater((Path(folder) / f"{name}.png").stat().st_size, 10000)
-
-    def test_scaling(self):
-        for session in sorted(RECORDS.glob("*/scaling.jsonl")):
-            with self.subTest(session=session.parent.name):
-                self.draw("scaling_measured", session)
+    """The figures of READMEs are drawn from committed records. Those of the report: paper/report_test."""
 
     def test_headline_is_that_of_the_committed_records(self):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
