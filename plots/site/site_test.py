@@ -20,7 +20,7 @@ from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 SKIPPED = 77
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "paper")]
 
 import board
 import cases as data
@@ -306,12 +306,16 @@ class Program(unittest.TestCase):
     def test_a_signal_leaves_the_old_site_and_nothing_else(self):
         module = program()
 
-        class Ended:
+        class Made:
+            def __init__(self, own):
+                pass
+
+        class Ended(Made):
             def write(self, out, figures):
                 (out / "index.html").write_text("half")
                 os.kill(os.getpid(), signal.SIGTERM)
 
-        class Whole:
+        class Whole(Made):
             def write(self, out, figures):
                 (out / "index.html").write_text("new")
                 (out / module.MARK).write_text("x")
