@@ -127,14 +127,6 @@ const std::vector<matching_info>& all_matchings() {
   return matchings;
 }
 
-std::vector<std::string> contending_matchings() {
-  std::vector<std::string> names;
-  for (const matching_info& m : all_matchings()) {
-    if (m.contends && !m.unavailable()) names.push_back(m.name);
-  }
-  return names;
-}
-
 matching_request find_matching(const std::string& spec) {
   const std::size_t colon = std::min(spec.find(':'), spec.size());
   const std::string name = spec.substr(0, colon);

@@ -97,7 +97,6 @@ struct matching_info {
   std::string citation;        ///< reference
   std::string library{};       ///< name and version of the library that computes it
   bool needs_values = false;   ///< input.costs is not null
-  bool contends = false;       ///< may be computed where the chooser tries several matchings
   std::vector<option_spec> options{};
   std::function<std::optional<std::string>()> unavailable = [] {
     return std::optional<std::string>{};
@@ -125,9 +124,6 @@ matching_request find_matching(const std::string& spec);
 /// values gets none; unavailable_error if this build or machine lacks the method.
 row_matching compute_matching(const pattern_view& a, std::span<const double> values,
                               const std::string& spec, matching_settings settings = {});
-
-/// Names of the methods that may contend for the least operations, in order of name.
-std::vector<std::string> contending_matchings();
 
 }  // namespace gsofa
 

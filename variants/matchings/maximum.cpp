@@ -26,7 +26,6 @@ GSOFA_REGISTER_MATCHING({
     .summary = "any matching of maximum cardinality; a zero-free diagonal stays in place",
     .citation = "Duff 1981",
     .library = matching_library(),
-    .contends = true,
     .unavailable =
         [] {
           std::optional<std::string> why;

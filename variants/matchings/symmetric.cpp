@@ -27,7 +27,6 @@ GSOFA_REGISTER_MATCHING({
     .name = "symmetric",
     .summary = "maximum cardinality, as many symmetric entries as found, by pattern alone",
     .citation = "Portase & Ucar 2016; Weisfeiler & Leman 1968",
-    .contends = true,
     .compute = symmetric,
 });
 
