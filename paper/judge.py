@@ -53,11 +53,6 @@ def row(matrix, case):
             *(f"{phases[k]:.3f}" if k in phases else "-" for k in ("process", "reported")), "yes")
 
 
-def is_missing(case):
-    """True if the program, or one that it calls, is not installed."""
-    return not isinstance(case, str) and "ends with status 127" in case.line["reason"]
-
-
 def say(cells):
     print(printable(ROW.format(*cells)), flush=True)
 
@@ -72,7 +67,7 @@ def run(submission, args, out):
             absent.append(matrix.name)
             continue
         case = judge(args.gsofa, where, order, str(args.threads), out)
-        if is_missing(case):
+        if not isinstance(case, str) and "ends with status 127" in case.line["reason"]:
             print(printable(f"{rules.UNTESTED}: {case.line['reason']}"))
             return MISSING
         code = OK if code == OK and not isinstance(case, str) and case.verified else FAILED
@@ -89,7 +84,7 @@ def print_claims(rows):
         print(printable(f"{name}: {says}: {number}; here {here}: {word}{f' ({reason})' if reason else ''}"))
 
 
-def parser():
+def main(arguments=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("folder", nargs="?", type=Path, help="folder with submission.toml and run.sh or orders/")
     p.add_argument("--size", default="S", help="sizes of the suite's matrices: S, M, L or several (default: S)")
@@ -97,11 +92,6 @@ def parser():
     p.add_argument("--out", type=Path, metavar="FILE.jsonl", help="append the records; ./testbed site --with FILE.jsonl shows them")
     p.add_argument("--verdicts", action="store_true", help="only print the claims of all committed submissions, from their records")
     p.add_argument("--gsofa", default="gsofa", help=argparse.SUPPRESS)
-    return p
-
-
-def main(arguments=None):
-    p = parser()
     args = p.parse_args(arguments)
     try:
         if args.verdicts:

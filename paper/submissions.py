@@ -26,15 +26,13 @@ BASES = ("metis", "amd")  # what every order is compared with
 BEST = "best known"  # as `gsofa judge order` names a stored order
 MINE = "submission"
 SUITE = "orders-2026"
-LIMITS = "time_s=60 output_mb=500"  # words of exec:
 CLAIM = dict.fromkeys(("says", "quantity", "over", "under", "direction", "untested"), str) | dict.fromkeys(("paper", "at_most"), (int, float))
-FILES = (".txt", ".npy", ".iperm", ".perm", ".mtx")
 
 
 def seconds(line):
-    """Time of an order: as the program reports it, else of its process, else of the call."""
+    """Time of an order: as the program reports it, else of its process, else of the call; None for a file."""
     phases = line.get("phases_s", {})
-    return phases.get("reported", phases.get("process", min(line["samples_s"])))
+    return None if "form" in line else phases.get("reported", phases.get("process", min(line["samples_s"])))
 
 
 QUANTITIES = {"entries": lambda line: line["result"]["nnz_l"] + line["result"]["nnz_u"], "operations": lambda line: line["result"]["flops"],
@@ -51,13 +49,13 @@ class Submission:
     suite: str = SUITE
     command: str = ""
     order: str = ""
-    limits: str = LIMITS
+    limits: str = "time_s=60 output_mb=500"
     claim: tuple = ()
 
     def order_of(self, matrix):
         """What `gsofa judge order` takes for a matrix of a suite; None if the submission has no order of it."""
         if self.order or not self.command:
-            files = (self.folder / "orders" / f"{matrix.name}{ending}" for ending in FILES)
+            files = (self.folder / "orders" / f"{matrix.name}{ending}" for ending in (".txt", ".npy", ".iperm", ".perm", ".mtx"))
             return self.order or next((str(f) for f in files if (ROOT / f).is_file()), None)
         words = (f'"{self.folder / word}"' if (ROOT / self.folder / word).is_file() else word for word in shlex.split(self.command))
         return f"exec:{self.limits} {' '.join(words)}"
@@ -76,16 +74,14 @@ class Submission:
 def fault_of(claim):
     """What is wrong with the table of a claim, or None."""
     unknown = [key for key, value in claim.items() if not isinstance(value, CLAIM.get(key, ()))]
-    for wrong, why in ((unknown, f"'{min(unknown, default='')}' is no key, or of another type"), ("says" not in claim, "no 'says'"),
-                       (claim.get("quantity") not in QUANTITIES, f"'quantity' is one of {', '.join(QUANTITIES)}"),
-                       ([claim.get("over", claim.get("under"))] != [b for b in BASES if b in (claim.get("over"), claim.get("under"))],
-                        f"either 'over' or 'under' is one of {', '.join(BASES)}"),
-                       (len({"paper", "direction", "at_most"} & set(claim)) != 1, "one of 'paper', 'direction' and 'at_most' is needed"),
-                       (claim.get("direction", "above") not in ("above", "below"), "'direction' is above or below"),
-                       ("at_most" in claim and "under" not in claim, "'at_most' needs 'under'")):
-        if wrong:
-            return why
-    return None
+    faults = ((unknown, f"'{min(unknown, default='')}' is no key, or of another type"), ("says" not in claim, "no 'says'"),
+              (claim.get("quantity") not in QUANTITIES, f"'quantity' is one of {', '.join(QUANTITIES)}"),
+              ([claim.get("over", claim.get("under"))] != [b for b in BASES if b in (claim.get("over"), claim.get("under"))],
+               f"either 'over' or 'under' is one of {', '.join(BASES)}"),
+              (len({"paper", "direction", "at_most"} & set(claim)) != 1, "one of 'paper', 'direction' and 'at_most' is needed"),
+              (claim.get("direction", "above") not in ("above", "below"), "'direction' is above or below"),
+              ("at_most" in claim and "under" not in claim, "'at_most' needs 'under'"))
+    return next((why for wrong, why in faults if wrong), None)
 
 
 def read(folder):
@@ -102,12 +98,11 @@ def read(folder):
     for claim in table.get("claim", ()):
         if why := fault_of(claim) if isinstance(claim, dict) else "not a table":
             raise records.Refused(f"{file}: a claim: {why}")
-    inside = file.parent.relative_to(ROOT) if file.parent.is_relative_to(ROOT) else file.parent
     if not {"command", "order"} & set(table) and (file.parent / "run.sh").is_file():
         table["command"] = "run.sh {matrix} {permutation}"
     elif not {"command", "order"} & set(table) and not (file.parent / "orders").is_dir():
         raise records.Refused(f"{file.parent}: neither run.sh nor orders/ nor a command")
-    return Submission(inside, **table)
+    return Submission(file.parent.relative_to(ROOT) if file.parent.is_relative_to(ROOT) else file.parent, **table)
 
 
 def committed():
@@ -150,7 +145,7 @@ class Case:
         return [line for line in self.by_order.get(order, ()) if line["status"] == "pass"]
 
     def samples(self, order, quantity):
-        found = [QUANTITIES[quantity](line) for line in self.passed(order)]
+        found = [x for line in self.passed(order) if (x := QUANTITIES[quantity](line)) is not None]
         return found if quantity == "time" else found[-1:]
 
     def value(self, order, quantity):
@@ -163,9 +158,9 @@ class Case:
         return mine / its if mine and its else None
 
     def totals(self):
-        """{order: seconds of the order and of one factorization on one core, modelled}."""
-        return {order: self.value(order, "time") + found[-1]["modelled_s"]["core"]
-                for order in self.by_order if order != BEST and (found := self.passed(order)) and (order != MINE or self.verified)}
+        """{order: seconds of the order and of one factorization on one core, modelled}, of orders with a time."""
+        return {order: taken + self.passed(order)[-1]["modelled_s"]["core"]
+                for order in self.by_order if (taken := self.value(order, "time")) is not None and (order != MINE or self.verified)}
 
 
 def cases_of(lines):
@@ -199,17 +194,12 @@ class Measured:
 
 def judged(submission, lines):
     """The statements of a submission, each with its word and the reason for it."""
-    measured, found = Measured(cases_of(lines)), []
-    for s in submission.statements():
-        s = s | {"kinds": claims.Judge.by_kind(s, measured)}
-        word, reason = (rules.UNTESTED, s["untested"]) if "untested" in s else claims.by_numbers(s)
-        found.append(s | {"word": word, "reason": reason})
-    return found
+    measured = Measured(cases_of(lines))
+    found = [s | {"kinds": claims.Judge.by_kind(s, measured)} for s in submission.statements()]
+    return [s | dict(zip(("word", "reason"), (rules.UNTESTED, s["untested"]) if "untested" in s else claims.by_numbers(s))) for s in found]
 
 
 def rows_of(submission, lines):
     """(submission, claim, its number, ours with its interval, word, reason) for each claim."""
-    def number(s):
-        return f"at most {s['at_most']:g}" if "at_most" in s else claims.paper_text(s)
-    return [(submission.name, s["says"], number(s), claims.value_text(claims.main_found(s), s) if claims.main_found(s) else "not measured",
-             s["word"], s["reason"]) for s in judged(submission, lines)]
+    return [(submission.name, s["says"], f"at most {s['at_most']:g}" if "at_most" in s else claims.paper_text(s),
+             claims.value_text(found, s) if (found := claims.main_found(s)) else "not measured", s["word"], s["reason"]) for s in judged(submission, lines)]

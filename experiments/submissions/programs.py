@@ -64,10 +64,6 @@ def colamd(a):
     return found[:-1] if done else sys.exit("colamd fails"), taken
 
 
-def rcm(a):
-    return timed(csgraph.reverse_cuthill_mckee, symmetric(a), True)
-
-
 def pymetis(a):
     import pymetis
     graph = symmetric(a)
@@ -80,13 +76,12 @@ ORDERS = {"ndmetis": order_by(["ndmetis", "graph"], r"Ordering:\s+([\d.]+)", "gr
           "gord": order_by(["gord", "graph", "order", "-", "-vt"], r"Order\s+([\d.e+-]+)", "order"),
           "node_ordering": order_by(["node_ordering", "graph", "--output_filename=order", "--preconfiguration=fast"], KAHIP, "order"),
           "fast_node_ordering": order_by(["fast_node_ordering", "graph", "--output_filename=order"], KAHIP, "order"),
-          "amd": amd("amd"), "camd": amd("camd", None), "colamd": colamd, "rcm": rcm, "pymetis": pymetis}
+          "amd": amd("amd"), "camd": amd("camd", None), "colamd": colamd, "rcm": lambda a: timed(csgraph.reverse_cuthill_mckee, symmetric(a), True), "pymetis": pymetis}
 
 
 def symmetric(a):
     """A + A^T without its diagonal."""
-    both = a + a.T
-    return (scipy.sparse.tril(both, -1) + scipy.sparse.triu(both, 1)).tocsr()
+    return (scipy.sparse.tril(a + a.T, -1) + scipy.sparse.triu(a + a.T, 1)).tocsr()
 
 
 def main(name, matrix, permutation):

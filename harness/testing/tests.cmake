@@ -80,8 +80,7 @@ foreach(file plots/cliffs plots/compare plots/records_compare plots/numbers plot
     paper/claims paper/report paper/results paper/artifact/container)
   gsofa_test(${file} COMMAND ${file}_test.py PROPERTIES LABELS cli TIMEOUT 600 SKIP_RETURN_CODE 77)
 endforeach()
-gsofa_test(paper/judge COMMAND paper/judge_test.py
-  PROPERTIES LABELS cli TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT "${gsofa}")
+gsofa_test(paper/judge COMMAND paper/judge_test.py PROPERTIES LABELS cli TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT "${gsofa}")
 if(Python3_FOUND)
   set_tests_properties(paper/report PROPERTIES COST 60)
   set_tests_properties(plots/style plots/site/site PROPERTIES COST 25)

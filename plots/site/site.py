@@ -363,8 +363,7 @@ def replaceable(folder):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", required=True, type=Path, help="folder of the site")
-    p.add_argument("--with", dest="own", action="append", type=Path, default=[], metavar="FILE.jsonl",
-                   help="records of ./testbed judge that get a row of the board, marked as your own")
+    p.add_argument("--with", dest="own", action="append", type=Path, default=[], metavar="FILE.jsonl", help="your own records, for the board")
     p.add_argument("--figures", metavar="NAME,...", help="draw these alone; none: the claims without figures")
     args = p.parse_args()
     figures = None if args.figures is None else {name for name in args.figures.split(",") if name != "none"}
@@ -391,7 +390,7 @@ def main():
     except (build.Fault, records.Refused, OSError) as e:
         print(f"site.py: error: {printable(e)}", file=sys.stderr)
         return 2
-    print(out / "index.html")
+    print(out / ("board.html" if args.own else "index.html"))
     return 0
 
 
