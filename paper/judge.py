@@ -15,8 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "plots")]
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "plots")]
 
 import records  # noqa: E402
 import rules  # noqa: E402
@@ -104,7 +103,7 @@ def main(arguments=None):
         with tempfile.TemporaryDirectory() as folder:
             out = (args.out or Path(folder) / "records.jsonl").resolve()
             code = run(submission, args, out)
-            print_claims(submissions.rows_of(submission, submissions.read_orders(out) if out.exists() else []))
+            print_claims(submissions.rows_of(submission, submissions.read_orders(out)) if out.exists() and code != MISSING else [])
         if args.out:
             print(f"records: {args.out}; on the board: ./testbed site --with {args.out}")
         return code

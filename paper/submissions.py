@@ -136,8 +136,7 @@ class Case:
         for line in lines:
             self.by_order[line["order"] if line["order"] in (*BASES, BEST) else MINE].append(line)
         self.line = self.by_order[MINE][-1] if MINE in self.by_order else None
-        self.matrix = lines[-1]["matrix"]
-        self.name = self.matrix["name"]
+        self.matrix, self.name = lines[-1]["matrix"], lines[-1]["matrix"]["name"]
         self.family = families().get(self.name, self.matrix.get("kind", "real"))
         self.verified = self.line is not None and self.line["status"] == "pass"
 

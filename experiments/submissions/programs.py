@@ -10,9 +10,12 @@ import subprocess
 import sys
 import time
 
-import numpy
-import scipy.io
-from scipy.sparse import csgraph
+try:
+    import numpy
+    import scipy.io
+    from scipy.sparse import csgraph
+except ImportError:
+    sys.exit(127)
 
 
 def write(graph, scotch):
@@ -49,8 +52,7 @@ def ints(array):
 def amd(library, *more):
     def order(a):
         graph, found = symmetric(a), (ctypes.c_int * a.shape[0])()
-        function = getattr(ctypes.CDLL(f"lib{library}.so.2"), f"{library}_order")
-        status, taken = timed(function, a.shape[0], ints(graph.indptr), ints(graph.indices), found, None, None, *more)
+        status, taken = timed(getattr(ctypes.CDLL(f"lib{library}.so.2"), f"{library}_order"), a.shape[0], ints(graph.indptr), ints(graph.indices), found, None, None, *more)
         return list(found) if status >= 0 else sys.exit(f"{library} returns {status}"), taken
     return order
 
