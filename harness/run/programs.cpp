@@ -17,9 +17,11 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iomanip>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -114,6 +116,28 @@ program_command parse_command(const std::string& name, const std::vector<std::st
   }
   dprintf(2, "cannot start %s: %s\n", argv[0], std::strerror(errno));
   _exit(127);
+}
+
+// The parent of a process; 0 if it has gone.
+pid_t parent_of(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  const std::size_t name = text.rfind(')');  // ends the name; a state and the parent follow
+  return name == text.npos || name + 4 > text.size() ? 0 : std::atoi(text.c_str() + name + 4);
+}
+
+// Ends the processes that a program left behind in sessions of their own: this process has become
+// their parent.
+void end_sessions() {
+  for (bool found = true; found;) {
+    found = false;
+    for (const fs::directory_entry& e : fs::directory_iterator("/proc")) {
+      const pid_t pid = std::atoi(e.path().filename().c_str());
+      if (pid <= 0 || parent_of(pid) != getpid() || getsid(pid) == getsid(0)) continue;
+      ::kill(pid, SIGKILL);
+      found = waitpid(pid, nullptr, 0) == pid || found;
+    }
+  }
 }
 
 // Of all files but one.
@@ -216,6 +240,7 @@ void program_run::run(const std::function<void()>& check) {
   const rlim_t output = std::min(static_cast<rlim_t>(command_.most.integer("output_mb") * mb),
                                  fs::space(folder_.path()).available / 2);
   const auto begin = std::chrono::steady_clock::now();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // for end_sessions()
   const pid_t pid = fork();
   if (pid < 0) throw error(exit_code::run_failed, "cannot start a process");
   if (pid == 0) become(argv.data(), folder_.path().c_str(), memory, output);
@@ -224,6 +249,7 @@ void program_run::run(const std::function<void()>& check) {
   auto end = [&] {  // of the program and of all that it has started
     ::kill(-pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    end_sessions();
   };
   try {
     for (int polls = 1; !has_ended(pid); ++polls) {

@@ -167,7 +167,7 @@ class ProgramTest(JudgeTest):
             "stdout": ("while True: print('x' * 10**6)", "output_mb=20", "wrote 20 MB, its limit"),
             "files": ("for k in range(99): open(str(k), 'wb').write(bytes(10**6))\nimport time; time.sleep(99)", "output_mb=20",
                       "wrote 20 MB, its limit"),
-            "hang": ("import subprocess; subprocess.run(['sleep', '98.7'])", "time_s=1", "passed its limit time_s=1"),
+            "hang": ("import subprocess; subprocess.run(['sleep', '98.7'], start_new_session=True)", "time_s=1", "passed its limit time_s=1"),
         }
         programs = {name: self.python("import sys\n" + text, "{matrix} {permutation}", limits) for name, (text, limits, _) in cases.items()}
         programs["absent"] = "exec:./no_such_program {matrix} {permutation}"
