@@ -306,16 +306,12 @@ class Program(unittest.TestCase):
     def test_a_signal_leaves_the_old_site_and_nothing_else(self):
         module = program()
 
-        class Made:
-            def __init__(self, own):
-                pass
-
-        class Ended(Made):
+        class Ended:
             def write(self, out, figures):
                 (out / "index.html").write_text("half")
                 os.kill(os.getpid(), signal.SIGTERM)
 
-        class Whole(Made):
+        class Whole:
             def write(self, out, figures):
                 (out / "index.html").write_text("new")
                 (out / module.MARK).write_text("x")
