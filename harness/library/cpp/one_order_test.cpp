@@ -213,8 +213,7 @@ constexpr const char* on_device =
     "gpu_nested_dissection:tries=2,replicas=2,room=4,stride=3,flows=0";
 
 TEST_CASE("where the device orders by default, the requested results do not change the order") {
-  std::mt19937_64 engine(42);
-  const pattern large = spread_out(generate("grid5:nx=9,ny=8"), 20000, engine);
+  const pattern large = generate("tridiagonal:n=9001");
   const orders expected = *of_program({.name = "", .a = large, .match = true}, on_device);
   for (const std::size_t k : {0, 6}) {  // by the device alone, and with a tree
     CAPTURE(k);
@@ -227,8 +226,7 @@ TEST_CASE("where the device orders by default, the requested results do not chan
 }
 
 TEST_CASE("order() takes the device for a large pattern, and only if it may") {
-  std::mt19937_64 engine(43);
-  const pattern a = spread_out(generate("grid5:nx=9,ny=8"), 20000, engine);
+  const pattern a = generate("tridiagonal:n=9001");
   const auto found = [&](const order_options& o) { return order(view_of(a), o); };
   const pattern_order by_name = found({.order = order_method::gpu_nested_dissection});
   CHECK(by_name.permutation == compute_order(a, "gpu_nested_dissection", -1).order);
