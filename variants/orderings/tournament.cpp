@@ -23,6 +23,7 @@
 #include "common/elimination_forest.hpp"
 #include "common/order_quality.hpp"
 #include "common/symmetrize.hpp"
+#include "common/thread_device.hpp"
 #include "variants/orderings/direction.hpp"
 #include "variants/orderings/dissection/host/reduce.hpp"
 #include "variants/orderings/dissection/host/stages.hpp"
@@ -150,19 +151,21 @@ class contest {
     ~order_ahead() { stop = true; }  // the future waits
   };
 
-  // On several cores, the first dissection begins next to minimum degree, which has one core.
+  // On several cores, the first dissection begins while the first order runs on one core.
   void begin_dissection(const std::vector<entrant>& all) {
     const int threads = std::min(use_.cores, settings_.threads);
     if (on_gpu() || threads < least_threads_ahead || graph_.n_rows < least_rows_ahead) return;
     const auto first =
         std::ranges::find(all, true, [](const entrant& e) { return e.terms->dissects; });
-    if (first == all.begin() || first == all.end() || !pays(all.front())) return;
+    if (first == all.begin() || first == all.end() || fills_nothing() || !pays(all.front())) return;
     ahead_ = std::make_unique<order_ahead>(first->terms);
     order_settings s = settings_of(settings_.seed);
     s.stop = &ahead_->stop;
     s.threads = threads - 1;
     try {
-      ahead_->result = std::async(std::launch::async, [this, s, request = request_of(*first)] {
+      const int device = thread_device();
+      ahead_->result = std::async(std::launch::async, [=, this, request = request_of(*first)] {
+        use_thread_device(device);
         return compute_order(graph_, request, s);
       });
     } catch (const std::system_error&) {  // no thread
