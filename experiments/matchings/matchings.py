@@ -76,11 +76,10 @@ def main():
     args = p.parse_args()
     if (args.picture is None) == (args.inputs is None):
         p.error("expected INPUTS.tsv or --picture MATRIX")
-    if args.picture:
-        with open(args.out, "w", newline="", encoding="utf-8") as out, tempfile.TemporaryDirectory() as folder:
-            csv.writer(out, lineterminator="\n").writerows([("picture", "row", "column", "mirror"), *entries(args.gsofa, args.picture, Path(folder))])
-        return
     with open(args.out, "w", newline="", encoding="utf-8") as out, tempfile.TemporaryDirectory() as folder:
+        if args.picture:
+            csv.writer(out, lineterminator="\n").writerows([("picture", "row", "column", "mirror"), *entries(args.gsofa, args.picture, Path(folder))])
+            return
         table = csv.DictWriter(out, COLUMNS, lineterminator="\n")
         table.writeheader()
         for family, rows, name in (line.split("\t") for line in args.inputs.read_text(encoding="utf-8").splitlines()):

@@ -18,10 +18,9 @@ std::optional<best_order> best_known_order(const std::string& sha256) {
       std::getline(fields, *field, '\t');
     }
     if (digest != sha256) continue;
-    best_order best{
-        .operations = std::strtod(operations.c_str(), nullptr), .made_by = {}, .file = {}};
-    best.made_by = "--order " + order + (seed == "-1" ? "" : " --seed " + seed);
-    best.file = folder / (name + ".perm.gz");
+    best_order best{.operations = std::strtod(operations.c_str(), nullptr),
+                    .made_by = "--order " + order + (seed == "-1" ? "" : " --seed " + seed),
+                    .file = folder / (name + ".perm.gz")};
     if (!std::filesystem::is_regular_file(best.file)) best.file.clear();
     return best;
   }
