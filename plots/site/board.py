@@ -72,4 +72,5 @@ def content(own=()):
     failures = [(e.name, c.name, c.line["reason"]) for e in found for c in e.cases.values() if not c.verified]
     return {"header": ("submission", "verified", "all families", "regret", "height", "time", *families, "commit"),
             "rows": [row(e, families, least) for e in found], "claims": claims, "failures": failures, "own": sum(e.own for e in found),
-            "people": [(e.name, e.submission.who, e.submission.paper) for e in found if e.submission.who]}
+            "people": [(e.name, e.submission.who, e.submission.paper) for e in found if e.submission.who],
+            "load": records.load_of(line for e in found for line in e.lines)}
