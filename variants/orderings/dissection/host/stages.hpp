@@ -165,8 +165,8 @@ struct vertex_blocks {
   /// The order of the vertices, isolated ones first, given one of the classes.
   [[nodiscard]] std::vector<index_t> expand(std::span<const index_t> order) const;
 };
-/// The vertices of a block in the mean, estimated from some vertices of a symmetric pattern (rows
-/// sorted, without diagonal); 0 if no vertex has neighbours.
+/// The vertices of a block in the mean (harmonic), at most 65, estimated from some vertices of a
+/// symmetric pattern (rows sorted, without diagonal); 0 if no vertex has neighbours.
 double size_of_blocks(const pattern_view& s);
 /// The blocks of such a pattern if they are at most half as many as its vertices that have
 /// neighbours.
