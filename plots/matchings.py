@@ -7,8 +7,8 @@ of the matching `maximum` where the diagonal has zeros; a line ends at the worst
 
 import collections
 import csv
-import math
 import sys
+from statistics import geometric_mean as mean
 
 import records
 import style
@@ -41,10 +41,6 @@ def ratios(lines):
         if float(line["base_operations"]) > 0:
             found[line["family"]][line["matching"]].append(float(line["operations"]) / float(line["base_operations"]))
     return found
-
-
-def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def spy(axis, picture, entries):

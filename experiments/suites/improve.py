@@ -28,11 +28,6 @@ ORDERS = ["amd", "amf", "amf:score=degree", "scotch", "tournament", "metis", "me
 UNSEEDED = {"amd", "amf", "amf:score=degree", "tournament"}
 
 
-def read(folder):
-    with open(folder / "best.tsv", encoding="utf-8", newline="") as f:
-        return {row["sha256"]: row for row in csv.DictReader(f, delimiter="\t")}
-
-
 def write(folder, best, matrix, permutation):
     """Writes the permutation first: a table never names an order that is not here."""
     if matrix.n <= STORED:
@@ -73,7 +68,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=4, help="seeds of each order; default: %(default)s")
     parser.add_argument("--folder", type=pathlib.Path, default=HERE / "best", help="default: %(default)s")
     args = parser.parse_args()
-    best = read(args.folder)
+    with open(args.folder / "best.tsv", encoding="utf-8", newline="") as f:
+        best = {row["sha256"]: row for row in csv.DictReader(f, delimiter="\t")}
     for matrix in suites.load(args.suite).select(args.size):
         if matrix.locate() and (not args.names or matrix.name in args.names):
             improve(args, matrix, best)
