@@ -83,9 +83,9 @@ case_outcome merged(const std::vector<case_outcome>& rounds);
 /// Number of the (lower) median sample; samples must not be empty.
 std::size_t median_index(const std::vector<double>& samples);
 
-/// Half-width of the 95 % interval of the median, which order statistics bound without an
-/// assumption about the distribution, over the median: the larger side. Infinite for fewer than six
-/// samples.
+/// The larger distance from the median to an end of its 95 % interval, divided by the median. Order
+/// statistics bound the interval without an assumption about the distribution. Infinite for fewer
+/// than six samples.
 double median_uncertainty(std::vector<double> samples);
 
 /// Times patterns that are analysed for the first time in a warm process: warm-ups before each

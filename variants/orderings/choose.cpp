@@ -65,7 +65,7 @@ double gain_of_dissection(const order_cost& minimum_fill) {
       minimum_fill.operations / std::max(1.0, static_cast<double>(minimum_fill.entries));
   return std::clamp(0.12 * std::log2(each / 60), 0.03, 0.5);
 }
-// Neighbours of a vertex in the mean, up to which minimum degree begins.
+// Minimum degree begins if a vertex has at most this many neighbours in the mean.
 constexpr offset_t most_neighbours_of_sparse = 8;
 // Standard deviation of the operations of dissections with different seeds.
 constexpr double spread_of_seeds = 0.025;
@@ -81,9 +81,10 @@ constexpr double most_neighbours_in_mesh = 6;  // of a vertex, as multiple of th
 constexpr double least_width_of_mesh = 128;    // vertices on a level of a search
 constexpr double most_squares_of_mesh = 6;     // vertices, as multiple of the squared width
 
-// A graph on which minimum degree is faster than a dissection on a device: its longest row, and the
-// standard deviation of its rows, as multiples of their mean, or the share of rows with at most
-// three neighbours (36 inputs of experiments/regret/unseen.tsv and unseen_2.tsv).
+// Minimum degree is faster than a dissection on a device if rows have very different lengths: the
+// least longest row, and the least standard deviation of the lengths, as multiples of their mean,
+// or the least share of rows with at most three neighbours (36 inputs of
+// experiments/regret/unseen.tsv and unseen_2.tsv).
 constexpr double irregular_longest = 2;
 constexpr double irregular_deviation = 0.38;
 constexpr double irregular_short = 0.3;

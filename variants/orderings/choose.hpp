@@ -72,10 +72,10 @@ inline constexpr const char* score_degree = "score=degree";
 /// The dissection for few factorizations on a device. For many the device searches longer.
 inline constexpr const char* options_on_device = "tries=2,replicas=2,room=4,stride=3,flows=0";
 inline constexpr std::int64_t many_factorizations = 100;
-/// Fewer rows are not worth a dissection for one factorization on a device; for several
-/// factorizations a third of them is.
+/// For one factorization on a device, fewer rows are not worth a dissection. For several
+/// factorizations the limit is a third of this number.
 inline constexpr index_t least_rows_to_dissect = 9000;
-/// From this number on two matchings contend, too.
+/// Several: at least this many. Two matchings contend then, too.
 inline constexpr std::int64_t several_factorizations = 10;
 
 /// For factorizations of `a` on a device, where no order is counted: whether minimum degree takes

@@ -170,7 +170,7 @@ double size_of_blocks(const pattern_view& s) {
   for (index_t v = 0; v < s.n_rows; v += step) {
     const auto row = s.row(v);
     if (row.empty()) continue;
-    index_t twins = 0;  // some of a large block: each takes as long as the row is long
+    index_t twins = 0;  // at most `most`: a comparison takes as long as the row
     for (const index_t u : row) {
       const bool may_be = twins < most && s.row(u).size() == row.size();
       twins += may_be && same_neighbourhood(s, no_hub, std::min(u, v), std::max(u, v)) ? 1 : 0;
