@@ -131,7 +131,8 @@ pid_t parent_of(pid_t pid) {
 void end_sessions() {
   for (bool found = true; found;) {
     found = false;
-    for (const fs::directory_entry& e : fs::directory_iterator("/proc")) {
+    std::error_code unreadable;
+    for (const fs::directory_entry& e : fs::directory_iterator("/proc", unreadable)) {
       const pid_t pid = std::atoi(e.path().filename().c_str());
       if (pid <= 0 || parent_of(pid) != getpid() || getsid(pid) == getsid(0)) continue;
       ::kill(pid, SIGKILL);

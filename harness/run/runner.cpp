@@ -253,7 +253,9 @@ double median_uncertainty(std::vector<double> samples) {
   while ((outside += probability(static_cast<double>(rank + 1))) <= 0.025) ++rank;
   std::ranges::sort(samples);
   const double median = samples[(samples.size() - 1) / 2];
-  return std::max(median - samples[rank], samples[samples.size() - 1 - rank] - median) / median;
+  const double reach =
+      std::max(median - samples[rank], samples[samples.size() - 1 - rank] - median);
+  return reach == 0 ? 0 : reach / median;
 }
 
 bool is_well(const case_outcome& outcome) {

@@ -167,7 +167,8 @@ double size_of_blocks(const pattern_view& s) {
   const std::vector<std::uint8_t> no_hub(at(s.n_rows), 0);
   double vertices = 0, blocks = 0;
   const index_t step = std::max(1, s.n_rows / most);
-  for (index_t v = 0; v < s.n_rows; v += step) {
+  for (offset_t k = 0; k < s.n_rows; k += step) {
+    const auto v = static_cast<index_t>(k);
     const auto row = s.row(v);
     if (row.empty()) continue;
     index_t twins = 0;  // at most `most`: a comparison takes as long as the row
