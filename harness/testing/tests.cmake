@@ -48,7 +48,7 @@ gsofa_test(mpi/distributed COMMAND harness/testing/mpi_distributed_test.py PROPE
   SKIP_RETURN_CODE 77 RESOURCE_LOCK mpi
   ENVIRONMENT "${gsofa};${counting};GSOFA_MPI_PROBE=$<TARGET_FILE:gsofa_mpi_probe>${mpi_shim}")
 
-gsofa_test(cli/fetch COMMAND experiments/fetch_test.py PROPERTIES LABELS cli COST 15)
+gsofa_test(cli/fetch COMMAND experiments/fetch_test.py PROPERTIES LABELS cli COST 15 ENVIRONMENT "${gsofa}")
 gsofa_test(cli/suites COMMAND experiments/suites_test.py PROPERTIES LABELS cli ENVIRONMENT "${gsofa}")
 gsofa_test(cli/fem COMMAND experiments/matrices/fem/patterns_test.py PROPERTIES LABELS cli SKIP_RETURN_CODE 77)
 gsofa_test(cli/stale COMMAND experiments/stale_test.py PROPERTIES LABELS cli)
