@@ -74,7 +74,7 @@ matched_pattern match_diagonal(pattern a, const std::string& match,
 
 /// Whether the matching `symmetric`, with an order of its own, is expected to save more than it
 /// takes after `maximum`. It saves a tenth of the operations of matrices with zero diagonals, and
-/// takes up to 2 us an entry (experiments/matchings). contested_s: ordering::contested_s.
+/// takes up to 2 us an entry (variants/matchings/README.md). contested_s: ordering::contested_s.
 inline bool symmetric_may_pay(double contested_s, offset_t entries) {
   return 0.1 * contested_s > 2e-6 * static_cast<double>(entries);
 }

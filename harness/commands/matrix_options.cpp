@@ -18,7 +18,8 @@ std::string parse_match(const std::string& text) {
 
 std::string matching_words() {
   std::string words =
-      "auto: permute rows to a zero-free diagonal by `maximum` if it has a zero; none: keep the "
+      "auto: permute rows to a zero-free diagonal by `maximum` if it has a zero, or by "
+      "`symmetric` where an order for ten factorizations is predicted to gain; none: keep the "
       "rows and add the missing diagonal entries; or a matching";
   for (const matching_info& m : all_matchings()) {
     words += fmt::format("; {}: {}{}", m.name, m.summary,
