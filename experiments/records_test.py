@@ -240,7 +240,7 @@ class CommittedRecords(unittest.TestCase):
         if not GSOFA:
             self.skipTest("GSOFA does not name the program")
         done = subprocess.run(
-            [GSOFA, "run", "--json", "--matrix", "bcsstk18", "--variant", TRUSTED, "--want", "digest",
+            [GSOFA, "run", "--json", "--matrix", "bcsstk18", "--order", "metis", "--variant", TRUSTED, "--want", "digest",
              "--verify", "none", "--repeat", "1", "--warmup", "0"],
             capture_output=True, text=True, timeout=600)
         if done.returncode == 3:
