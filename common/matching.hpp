@@ -51,7 +51,7 @@ struct matching_settings {
   /// The factorization pivots by 2x2 blocks or tolerates zeros on the diagonal: a symmetric pattern
   /// keeps its rows.
   bool keeps_symmetric = false;
-  const std::atomic<bool>* stop = nullptr;  ///< as order_settings::stop
+  const std::atomic<bool>* stop = nullptr;  ///< as order_settings::stop; `symmetric` alone looks
 };
 
 /// Rows matched to the columns of a square matrix. Moving row row_of_col[j] to position j puts the

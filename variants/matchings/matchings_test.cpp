@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -191,6 +192,13 @@ TEST_CASE("weighted matchings of larger patterns are optimal, and their scales b
       CHECK(least >= 1 - 1e-9);
     }
   }
+}
+
+TEST_CASE("symmetric can be stopped") {
+  const std::atomic<bool> stop{true};
+  const pattern random = generate("random:n=400,degree=5");
+  const pattern a = permute(random, random_order(400, 1), identity_order(400));
+  CHECK_THROWS_AS(compute_matching(a, {}, "symmetric", {.stop = &stop}), cancelled_error);
 }
 
 TEST_CASE("among optimal matchings, symmetric entries decide") {

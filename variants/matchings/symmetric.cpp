@@ -11,13 +11,14 @@ namespace gsofa::matchings {
 
 namespace {
 
-row_matching symmetric(const matching_input& input, const matching_settings&) {
+row_matching symmetric(const matching_input& input, const matching_settings& settings) {
   const auto& [a, t, costs] = input;
   const bool is_symmetric =
       std::ranges::equal(a.row_ptr, t.row_ptr) && std::ranges::equal(a.col_idx, t.col_idx);
   row_matching m;
-  m.row_of_col = is_symmetric && count_missing_diagonal(a) == 0 ? identity_order(a.n_rows)
-                                                                : search_symmetric(a, t).row_of_col;
+  m.row_of_col = is_symmetric && count_missing_diagonal(a) == 0
+                     ? identity_order(a.n_rows)
+                     : search_symmetric(a, t, settings.stop).row_of_col;
   return m;
 }
 

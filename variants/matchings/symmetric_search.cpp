@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -23,8 +24,10 @@ bool is_perfect(const pairs& m) {
 
 class search {
  public:
-  search(const pattern_view& a, const pattern_view& t, const pattern_view& candidates, pairs forced)
-      : a_(a),
+  search(const pattern_view& a, const pattern_view& t, const pattern_view& candidates, pairs forced,
+         const std::atomic<bool>* stop = nullptr)
+      : stop_(stop),
+        a_(a),
         t_(t),
         candidates_(candidates),
         m_(std::move(forced)),
@@ -46,6 +49,7 @@ class search {
     augment(candidates_, m_);
     offset_t best = improve();
     for (int round = 0; round < most_rematches && best < most_symmetric(); ++round) {
+      check_stop();
       pairs last = m_;
       match_by_gains();
       augment(candidates_, m_);
@@ -57,6 +61,9 @@ class search {
   }
 
  private:
+  void check_stop() const {
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw cancelled_error();
+  }
   [[nodiscard]] bool is_open(std::size_t p) const {
     return m_.col_of_row[at(row_of_[p])] == -1 && m_.row_of_col[at(col_of(p))] == -1;
   }
@@ -110,6 +117,7 @@ class search {
     }
     for (std::size_t b = buckets.size(); b-- > 0;) {
       while (!buckets[b].empty()) {
+        check_stop();
         const std::size_t p = at(buckets[b].back());
         buckets[b].pop_back();
         if (key(p) != b || !is_open(p)) continue;
@@ -224,6 +232,7 @@ class search {
     return exchanges;
   }
 
+  const std::atomic<bool>* stop_;
   const pattern_view& a_;
   const pattern_view& t_;
   const pattern_view& candidates_;
@@ -238,10 +247,11 @@ class search {
 
 }  // namespace
 
-pairs search_symmetric(const pattern_view& a, const pattern_view& t) {
+pairs search_symmetric(const pattern_view& a, const pattern_view& t,
+                       const std::atomic<bool>* stop) {
   pairs forced(a.n_rows);
   match_forced(a, t, forced);
-  return is_perfect(forced) ? forced : search(a, t, a, std::move(forced)).matching();
+  return is_perfect(forced) ? forced : search(a, t, a, std::move(forced), stop).matching();
 }
 
 pairs more_symmetric(const pattern_view& a, const pattern_view& t, const pattern_view& allowed,

@@ -19,8 +19,9 @@
 
 namespace gsofa::matchings {
 
-/// Searches such a matching. Here and below, t is the transpose of `a`.
-pairs search_symmetric(const pattern_view& a, const pattern_view& t);
+/// Searches such a matching. Here and below, t is the transpose of `a`. Throws cancelled_error soon
+/// after *stop becomes true; null: never.
+pairs search_symmetric(const pattern_view& a, const pattern_view& t, const std::atomic<bool>* stop);
 
 /// `first`, a perfect matching of the entries `allowed` of `a`, or another one of them with more
 /// symmetric entries; all entries of `a` count as symmetric or not. O(nnz of `allowed`) if it has
