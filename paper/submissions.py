@@ -5,6 +5,7 @@ import collections
 import csv
 import dataclasses
 import functools
+import json
 import shlex
 import statistics
 import sys
@@ -57,8 +58,8 @@ class Submission:
         if self.order or not self.command:
             files = (self.folder / "orders" / f"{matrix.name}{ending}" for ending in (".txt", ".npy", ".iperm", ".perm", ".mtx"))
             return self.order or next((str(f) for f in files if (ROOT / f).is_file()), None)
-        words = (f'"{self.folder / word}"' if (ROOT / self.folder / word).is_file() else word for word in shlex.split(self.command))
-        return f"exec:{self.limits} {' '.join(words)}"
+        words = (str(self.folder / word) if (ROOT / self.folder / word).is_file() else word for word in shlex.split(self.command))
+        return f"exec:{self.limits} {' '.join(json.dumps(word) for word in words)}"  # the program reads words in quotes
 
     def statements(self):
         """The claims as paper/claims.py takes statements."""
