@@ -199,13 +199,14 @@ ordered_pattern matched_by(const std::string& match, pattern a, const prepare_op
 ordered_pattern match_and_order(pattern a, const prepare_options& options,
                                 std::span<const double> values) {
   const index_t n = a.n_rows;
-  const bool may_contend = options.match == match_auto && count_missing_diagonal(a) != 0;
-  const pattern given = may_contend ? a : pattern();
   ordered_pattern out = matched_by(options.match, std::move(a), options, values);
   if (out.matching.structural_rank < n) return out;
   const double contested_s = out.order.contested_s;
-  if (may_contend && symmetric_may_pay(contested_s, given.nnz())) {
-    ordered_pattern other = matched_by("symmetric", given, options, values);
+  const permuted_pattern& first = out.matching.matched;
+  const bool is_matched = options.match == match_auto && out.matching.how != "kept";
+  if (is_matched && symmetric_may_pay(contested_s, first.a.nnz())) {
+    pattern given = permute(first.a, inverse_permutation(first.row_order), identity_order(n));
+    ordered_pattern other = matched_by("symmetric", std::move(given), options, values);
     if (other.order.contested_s < contested_s) out = std::move(other);
   }
   permuted_pattern& p = out.matching.matched;
