@@ -59,7 +59,7 @@ class Submission:
             files = (self.folder / "orders" / f"{matrix.name}{ending}" for ending in (".txt", ".npy", ".iperm", ".perm", ".mtx"))
             return self.order or next((str(f) for f in files if (ROOT / f).is_file()), None)
         words = (str(self.folder / word) if (ROOT / self.folder / word).is_file() else word for word in shlex.split(self.command))
-        return f"exec:{self.limits} {' '.join(json.dumps(word) for word in words)}"  # the program reads words in quotes
+        return f"exec:{self.limits} {' '.join(json.dumps(word, ensure_ascii=False) for word in words)}"  # the program reads words in quotes
 
     def statements(self):
         """The claims as paper/claims.py takes statements."""
@@ -118,7 +118,7 @@ def read_orders(file):
 
 @functools.cache
 def families():
-    """{name or specification of a matrix: family}, of all suites; that of SUITE counts."""
+    """{name or specification of a matrix: its family} of all suites; where suites differ, SUITE decides."""
     return {key: m.family for name in sorted(suites.names(), key=SUITE.__eq__) for m in suites.load(name).matrices for key in (m.name, m.source)}
 
 
@@ -152,7 +152,7 @@ class Case:
         return statistics.median_low(found) if (found := self.samples(order, quantity)) else None
 
     def ratio(self, base, quantity="operations"):
-        """A quantity of the submission over that of a base, or of the best known order; None if one is absent or 0."""
+        """The ratio of a quantity of the submission to the same quantity of a base or of the best known order; None if either is absent or 0."""
         mine = self.value(MINE, quantity) if self.verified else None
         its = best_known().get(self.matrix["sha256"]) if base == BEST else self.value(base, quantity)
         return mine / its if mine and its else None

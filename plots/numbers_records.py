@@ -127,7 +127,7 @@ def one_digit_up(value):
 
 
 def mean(values):
-    """Geometric mean, of rows of numbers that of each column."""
+    """The geometric mean of numbers; for rows of numbers, the mean of each column."""
     return numpy.exp(numpy.mean(numpy.log(list(values)), axis=0))
 
 

@@ -150,7 +150,7 @@ def figures():
 
 
 def note_load(sources):
-    """Pictures that save() writes from now on say whether a machine of these records was loaded."""
+    """After this call, the pictures of save() say whether a machine of these records was loaded."""
     LOAD[:] = records.load_of(records.read_runs(path for path in sources if Path(path).suffix != ".csv"))
 
 
