@@ -1,8 +1,10 @@
 #include "variants/matchings/colours.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
+#include "common/parallel.hpp"
 #include "common/random.hpp"
 
 namespace gsofa::matchings {
@@ -24,26 +26,37 @@ index_t open_partner(std::span<const index_t> line, const std::vector<index_t>& 
   return found;
 }
 
+// action(row) for the rows of `a` that are not matched, on all threads.
+template <class Action>
+void each_open_row(const pattern_view& a, const std::vector<index_t>& partner, int threads,
+                   const Action& action) {
+  parallel_ranges(threads, a.n_rows, index_t{1024}, [&](int, index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) {
+      if (partner[at(i)] == -1) action(i);
+    }
+  });
+}
+
 // Colours of the open lines of `a`, from those of the lines that cross them.
 void recolour(const pattern_view& a, const std::vector<index_t>& partner,
               const colour_list& crossing, const std::vector<index_t>& crossing_partner,
-              const colour_list& old, colour_list& out) {
-  for (index_t i = 0; i < a.n_rows; ++i) {
-    if (partner[at(i)] != -1) continue;
+              const colour_list& old, int threads, colour_list& out) {
+  each_open_row(a, partner, threads, [&](index_t i) {
     std::uint64_t sum = 0;
     for (const index_t j : a.row(i)) {
       if (crossing_partner[at(j)] == -1) sum += crossing[at(j)];
     }
     out[at(i)] = mix64(5 * old[at(i)] + sum);
-  }
+  });
 }
 
-colour_list degrees(const pattern_view& a, const std::vector<index_t>& crossing_partner) {
+colour_list degrees(const pattern_view& a, const std::vector<index_t>& partner,
+                    const std::vector<index_t>& crossing_partner, int threads) {
   colour_list out(at(a.n_rows));
-  for (index_t i = 0; i < a.n_rows; ++i) {
+  each_open_row(a, partner, threads, [&](index_t i) {
     out[at(i)] = mix64(static_cast<std::uint64_t>(
         std::ranges::count_if(a.row(i), [&](index_t j) { return crossing_partner[at(j)] == -1; })));
-  }
+  });
   return out;
 }
 
@@ -78,15 +91,16 @@ void match_forced(const pattern_view& a, const pattern_view& t, pairs& m) {
 }
 
 agreement refine_colours(const pattern_view& a, const pattern_view& t,
-                         const pattern_view& candidates, const pairs& m) {
-  colour_list rows = degrees(a, m.row_of_col), cols = degrees(t, m.col_of_row);
+                         const pattern_view& candidates, const pairs& m, int threads) {
+  colour_list rows = degrees(a, m.col_of_row, m.row_of_col, threads);
+  colour_list cols = degrees(t, m.row_of_col, m.col_of_row, threads);
   colour_list new_rows = rows, new_cols = cols;
   agreement out{.depth = std::vector<std::uint8_t>(at(candidates.nnz()), 0)};
   offset_t before = candidates.nnz() + 1;
   for (;; ++out.rounds) {
-    offset_t agreeing = 0;
-    for (index_t i = 0; i < a.n_rows; ++i) {
-      if (m.col_of_row[at(i)] != -1) continue;
+    std::atomic<offset_t> all{0};
+    each_open_row(a, m.col_of_row, threads, [&](index_t i) {
+      offset_t agreeing = 0;
       const auto end = at(candidates.row_ptr[at(i) + 1]);
       for (auto p = at(candidates.row_ptr[at(i)]); p < end; ++p) {
         const index_t j = candidates.col_idx[p];
@@ -95,12 +109,13 @@ agreement refine_colours(const pattern_view& a, const pattern_view& t,
           ++agreeing;
         }
       }
-    }
-    if (agreeing == 0) return out;
-    if (agreeing > before - before / least_loss || out.rounds + 1 == most_colourings) break;
-    before = agreeing;
-    recolour(a, m.col_of_row, cols, m.row_of_col, rows, new_rows);
-    recolour(t, m.row_of_col, rows, m.col_of_row, cols, new_cols);
+      if (agreeing > 0) all.fetch_add(agreeing, std::memory_order_relaxed);
+    });
+    if (all == 0) return out;
+    if (all > before - before / least_loss || out.rounds + 1 == most_colourings) break;
+    before = all;
+    recolour(a, m.col_of_row, cols, m.row_of_col, rows, threads, new_rows);
+    recolour(t, m.row_of_col, rows, m.col_of_row, cols, threads, new_cols);
     rows.swap(new_rows);
     cols.swap(new_cols);
   }

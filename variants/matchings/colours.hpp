@@ -25,6 +25,6 @@ struct agreement {
 /// rounds. At most 20 rounds of O(nnz); they end when less than 1/64 of the agreeing
 /// candidates cease to agree.
 agreement refine_colours(const pattern_view& a, const pattern_view& t,
-                         const pattern_view& candidates, const pairs& m);
+                         const pattern_view& candidates, const pairs& m, int threads);
 
 }  // namespace gsofa::matchings

@@ -18,7 +18,7 @@ row_matching symmetric(const matching_input& input, const matching_settings& set
   row_matching m;
   m.row_of_col = is_symmetric && count_missing_diagonal(a) == 0
                      ? identity_order(a.n_rows)
-                     : search_symmetric(a, t, settings.stop).row_of_col;
+                     : search_symmetric(a, t, settings.threads, settings.stop).row_of_col;
   return m;
 }
 

@@ -1,58 +1,57 @@
+#include "variants/matchings/symmetric_search.hpp"
+
 #include <algorithm>
-#include <atomic>
-#include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "common/matching.hpp"
-#include "variants/matchings/colours.hpp"
-#include "variants/matchings/symmetric_search.hpp"
+#include "common/parallel.hpp"
 
 namespace gsofa::matchings {
 
 namespace {
 
-constexpr int most_passes = 5;      // of exchanges
+constexpr int most_passes = 20;     // of exchanges
 constexpr int most_rematches = 10;  // of step 6
 constexpr int least_gain = 200;     // step 6 ends when a round adds less than 1/200
-constexpr int gain_weight = 4;
-constexpr int keys = 512;  // of each half: entries that agree in all rounds come first
 
 bool is_perfect(const pairs& m) {
   return std::ranges::find(m.row_of_col, -1) == m.row_of_col.end();
 }
 
+// The deepest agreement of each line, and how many entries have it, up to 3.
+struct deepest {
+  std::vector<std::uint8_t> depth, count;
+  explicit deepest(index_t n) : depth(at(n), 0), count(at(n), 0) {}
+  void add(index_t v, std::uint8_t d) {
+    if (d > depth[at(v)]) count[at(v)] = 0;
+    if (d >= depth[at(v)]) count[at(v)] = static_cast<std::uint8_t>(std::min(3, count[at(v)] + 1));
+    depth[at(v)] = std::max(depth[at(v)], d);
+  }
+  // 2: no other entry of the line agrees as long; 1: one other entry; 0: more.
+  [[nodiscard]] int rarity(index_t v, std::uint8_t d) const {
+    return d > 0 && depth[at(v)] == d ? 3 - count[at(v)] : 0;
+  }
+};
+
 class search {
  public:
-  search(const pattern_view& a, const pattern_view& t, const pattern_view& candidates, pairs forced,
-         const std::atomic<bool>* stop = nullptr)
-      : stop_(stop),
-        a_(a),
-        t_(t),
-        candidates_(candidates),
+  search(const search_input& in, search_steps& steps, int threads, pairs forced)
+      : in_(in),
+        steps_(steps),
+        threads_(std::max(threads, 1)),
         m_(std::move(forced)),
-        limit_(std::clamp<offset_t>(4 * (a.nnz() / std::max<offset_t>(a.n_rows, 1)), 64, 1 << 15)),
-        gain_(at(candidates.nnz()), 0),
-        mark_(at(a.n_cols), -1),
-        changed_(at(a.n_cols), 1) {
-    for (index_t i = 0; i < a.n_rows; ++i) {
-      row_of_.resize(at(candidates_.row_ptr[at(i) + 1]), i);
-    }
-  }
+        mark_(at(in.a.n_cols), -1),
+        changed_(at(in.a.n_cols), 1) {}
 
   pairs matching() {
-    {
-      const agreement agrees = refine_colours(a_, t_, candidates_, m_);
-      match_unique(agrees);
-      match_greedily(agrees);
-    }
-    augment(candidates_, m_);
+    const std::vector<std::uint16_t> keys = match_unique(steps_.refine_colours(m_));
+    if (!is_perfect(m_)) steps_.match_greedily(keys, m_);
+    augment(in_.candidates, m_);
     offset_t best = improve();
     for (int round = 0; round < most_rematches && best < most_symmetric(); ++round) {
-      check_stop();
       pairs last = m_;
       match_by_gains();
-      augment(candidates_, m_);
+      augment(in_.candidates, m_);
       const offset_t before = std::exchange(best, improve());
       if (best <= before) return last;
       if (best - before < before / least_gain) break;
@@ -61,207 +60,181 @@ class search {
   }
 
  private:
-  void check_stop() const {
-    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw cancelled_error();
-  }
   [[nodiscard]] bool is_open(std::size_t p) const {
-    return m_.col_of_row[at(row_of_[p])] == -1 && m_.row_of_col[at(col_of(p))] == -1;
+    return m_.col_of_row[at(in_.row_of[p])] == -1 && m_.row_of_col[at(in_.col_of(p))] == -1;
   }
-  [[nodiscard]] index_t col_of(std::size_t p) const { return candidates_.col_idx[p]; }
-  [[nodiscard]] bool is_long(std::span<const index_t> line) const {
-    return std::ssize(line) > limit_;
+  [[nodiscard]] bool is_matched(std::size_t p) const {
+    return m_.row_of_col[at(in_.col_of(p))] == in_.row_of[p];
   }
+  [[nodiscard]] offset_t most_symmetric() const { return in_.a.nnz() - in_.a.n_rows; }
 
-  // The deepest agreement of each line, and how many entries have it, up to 3.
-  struct deepest {
-    std::vector<std::uint8_t> depth, count;
-    explicit deepest(index_t n) : depth(at(n), 0), count(at(n), 0) {}
-    void add(index_t v, std::uint8_t d) {
-      if (d > depth[at(v)]) count[at(v)] = 0;
-      if (d >= depth[at(v)])
-        count[at(v)] = static_cast<std::uint8_t>(std::min(3, count[at(v)] + 1));
-      depth[at(v)] = std::max(depth[at(v)], d);
+  // Returns the keys of the candidates, without gains.
+  std::vector<std::uint16_t> match_unique(const agreement& agrees) {
+    deepest rows(in_.a.n_rows), cols(in_.a.n_cols);
+    for (std::size_t p = 0; p < in_.row_of.size(); ++p) {
+      rows.add(in_.row_of[p], agrees.depth[p]);
+      cols.add(in_.col_of(p), agrees.depth[p]);
     }
-    // 2: no other entry of the line agrees as long; 1: one other entry; 0: more.
-    [[nodiscard]] int rarity(index_t v, std::uint8_t d) const {
-      return d > 0 && depth[at(v)] == d ? 3 - count[at(v)] : 0;
-    }
-  };
-
-  void match_unique(const agreement& agrees) {
-    deepest rows(a_.n_rows), cols(a_.n_cols);
-    for (std::size_t p = 0; p < row_of_.size(); ++p) {
-      rows.add(row_of_[p], agrees.depth[p]);
-      cols.add(col_of(p), agrees.depth[p]);
-    }
-    key_.assign(row_of_.size(), 0);
-    for (std::size_t p = 0; p < row_of_.size(); ++p) {
+    std::vector<std::uint16_t> keys(in_.row_of.size());
+    for (std::size_t p = 0; p < in_.row_of.size(); ++p) {
       const std::uint8_t d = agrees.depth[p];
-      const int rarity = std::min(rows.rarity(row_of_[p], d), cols.rarity(col_of(p), d));
-      key_[p] = static_cast<std::uint8_t>(d + rarity);
-      if (is_open(p) && rarity == 2 && d == agrees.rounds) m_.match(row_of_[p], col_of(p));
+      const int rarity = std::min(rows.rarity(in_.row_of[p], d), cols.rarity(in_.col_of(p), d));
+      const bool in_all_rounds = d == agrees.rounds;
+      keys[p] = static_cast<std::uint16_t>(d + rarity + (in_all_rounds ? search_steps::keys : 0));
+      if (is_open(p) && rarity == 2 && in_all_rounds) m_.match(in_.row_of[p], in_.col_of(p));
     }
-  }
-
-  // Buckets of entries by key. An entry is in the bucket of its key, and in some that it has left.
-  void match_greedily(const agreement& agrees) {
-    const auto key = [&](std::size_t p) {
-      const int k = std::min(keys - 1, key_[p] + gain_weight * gain_[p]);
-      return at(k + (agrees.depth[p] == agrees.rounds ? keys : 0));
-    };
-    std::vector<std::vector<offset_t>> buckets(2 * keys);
-    if (std::ranges::find(m_.row_of_col, -1) == m_.row_of_col.end()) return;
-    find_gains();
-    for (std::size_t p = row_of_.size(); p-- > 0;) {
-      if (is_open(p)) buckets[key(p)].push_back(static_cast<offset_t>(p));
-    }
-    for (std::size_t b = buckets.size(); b-- > 0;) {
-      while (!buckets[b].empty()) {
-        check_stop();
-        const std::size_t p = at(buckets[b].back());
-        buckets[b].pop_back();
-        if (key(p) != b || !is_open(p)) continue;
-        m_.match(row_of_[p], col_of(p));
-        std::size_t top = b;
-        give_gains(row_of_[p], col_of(p), [&](std::size_t e) {
-          if (!is_open(e)) return;
-          ++gain_[e];
-          buckets[key(e)].push_back(static_cast<offset_t>(e));
-          top = std::max(top, key(e));
-        });
-        b = top;
-      }
-    }
-  }
-
-  // give(e) for each entry e = (i, j) with entries (r, j) and (i, c), i != r, j != c.
-  template <class Give>
-  void give_gains(index_t r, index_t c, const Give& give) {
-    if (is_long(a_.row(r)) || is_long(t_.row(c))) return;
-    for (const index_t j : a_.row(r)) mark_[at(j)] = c;
-    mark_[at(c)] = -1;
-    for (const index_t i : t_.row(c)) {
-      if (i == r || is_long(a_.row(i))) continue;
-      const auto end = at(candidates_.row_ptr[at(i) + 1]);
-      for (auto e = at(candidates_.row_ptr[at(i)]); e < end; ++e) {
-        if (mark_[at(col_of(e))] == c) give(e);
-      }
-    }
-    for (const index_t j : a_.row(r)) mark_[at(j)] = -1;
-  }
-
-  // Sets gain_ by the matching; the sum of those of matched entries, their symmetric entries.
-  offset_t find_gains() {
-    std::ranges::fill(gain_, std::uint16_t{0});
-    for (index_t c = 0; c < a_.n_cols; ++c) {
-      if (const index_t r = m_.row_of_col[at(c)]; r != -1) {
-        give_gains(r, c, [&](std::size_t e) { ++gain_[e]; });
-      }
-    }
-    offset_t sum = 0;
-    for (std::size_t p = 0; p < row_of_.size(); ++p) {
-      if (m_.row_of_col[at(col_of(p))] == row_of_[p]) sum += gain_[p];
-    }
-    return sum;
+    return keys;
   }
 
   // By descending gain; a matched entry counts one more than its gain. Ties by number.
   void match_by_gains() {
-    std::vector<std::vector<offset_t>> buckets(keys);
-    for (std::size_t p = 0; p < row_of_.size(); ++p) {
-      const int kept = m_.row_of_col[at(col_of(p))] == row_of_[p] ? 1 : 0;
-      buckets[at(std::min(keys - 1, gain_[p] + kept))].push_back(static_cast<offset_t>(p));
+    constexpr std::size_t most = 512;
+    std::vector<std::vector<offset_t>> buckets(most);
+    for (std::size_t p = 0; p < gain_.size(); ++p) {
+      const std::size_t gain = gain_[p] + (is_matched(p) ? 1U : 0U);
+      buckets[std::min(most - 1, gain)].push_back(static_cast<offset_t>(p));
     }
-    m_ = pairs(a_.n_rows);
-    for (std::size_t b = keys; b-- > 0;) {
+    m_ = pairs(in_.a.n_rows);
+    for (std::size_t b = most; b-- > 0;) {
       for (const offset_t p : buckets[b]) {
-        if (is_open(at(p))) m_.match(row_of_[at(p)], col_of(at(p)));
+        if (is_open(at(p))) m_.match(in_.row_of[at(p)], in_.col_of(at(p)));
       }
     }
   }
 
-  // Exchanges, then the gains; the number of symmetric entries. In the first pass all positions
-  // are tried, then those next to an exchange.
+  [[nodiscard]] offset_t symmetric_entries() const {
+    offset_t sum = 0;
+    for (std::size_t p = 0; p < gain_.size(); ++p) {
+      if (is_matched(p)) sum += gain_[p];
+    }
+    return sum;
+  }
+
+  // Exchanges; the number of symmetric entries. In the first pass all positions are tried, then
+  // those next to an exchange.
   offset_t improve() {
     std::ranges::fill(changed_, 1);
-    offset_t sum = find_gains();
-    for (int pass = 0; pass < most_passes && sum < most_symmetric(); ++pass) {
-      tried_ = changed_;
-      std::ranges::fill(changed_, 0);
+    gain_ = steps_.gains(m_);
+    for (int pass = 0; pass < most_passes && symmetric_entries() < most_symmetric(); ++pass) {
       if (exchange() == 0) break;
-      sum = find_gains();
     }
-    return sum;
-  }
-  [[nodiscard]] offset_t most_symmetric() const { return a_.nnz() - a_.n_rows; }
-
-  // The symmetric entries of row i at position j, not counting those with position k.
-  offset_t gain_at(index_t i, index_t j, index_t k) {
-    for (const index_t c : a_.row(i)) mark_[at(c)] = i;
-    offset_t sum = 0;
-    for (const index_t r : t_.row(j)) {
-      const index_t c = m_.col_of_row[at(r)];
-      sum += static_cast<offset_t>(c != -1 && c != j && c != k && mark_[at(c)] == i);
-    }
-    for (const index_t c : a_.row(i)) mark_[at(c)] = -1;
-    return sum;
+    return symmetric_entries();
   }
 
-  // Rows i at j and r at k change places where entries (i, k) and (r, j) allow it: before and
+  // The matched entry of a row.
+  [[nodiscard]] std::size_t matched_entry(index_t row) const {
+    return entry(row, m_.col_of_row[at(row)]);
+  }
+  // The candidate in a row and column; nnz: there is none.
+  [[nodiscard]] std::size_t entry(index_t row, index_t col) const {
+    const auto line = in_.candidates.row(row);
+    const auto found = std::ranges::lower_bound(line, col);
+    if (found == line.end() || *found != col) return gain_.size();
+    return at(in_.candidates.row_ptr[at(row)] + (found - line.begin()));
+  }
+
+  // Rows i at j and r at k change places where entries p = (i, k) and (r, j) allow it: before and
   // afterwards these four entries are symmetric or on the diagonal.
+  [[nodiscard]] bool gains_by_exchange(std::size_t p) const {
+    const index_t i = in_.row_of[p], k = in_.col_of(p);
+    const index_t j = m_.col_of_row[at(i)], r = m_.row_of_col[at(k)];
+    if (j == -1 || r == -1 || r == i) return false;
+    if (in_.is_long(in_.a.row(i)) || in_.is_long(in_.a.row(r)) || in_.is_long(in_.t.row(j)) ||
+        in_.is_long(in_.t.row(k)))
+      return false;
+    const std::size_t other = entry(r, j);
+    return other < gain_.size() &&
+           gain_[p] + gain_[other] + 2 > gain_[matched_entry(i)] + gain_[matched_entry(r)];
+  }
+
+  std::vector<offset_t> gainful_exchanges() {
+    std::vector<std::vector<offset_t>> found(at(threads_));
+    parallel_ranges(threads_, gain_.size(), std::size_t{4096},
+                    [&](int thread, std::size_t begin, std::size_t end) {
+                      for (; begin < end; ++begin) {
+                        const index_t j = m_.col_of_row[at(in_.row_of[begin])];
+                        if (j != -1 && changed_[at(j)] != 0 && gains_by_exchange(begin))
+                          found[at(thread)].push_back(static_cast<offset_t>(begin));
+                      }
+                    });
+    for (std::size_t k = 1; k < found.size(); ++k) {
+      found[0].insert(found[0].end(), found[k].begin(), found[k].end());
+    }
+    std::ranges::sort(found[0]);
+    return std::move(found[0]);
+  }
+
+  // Exchanges that gain before the pass, in order, if they still do; their number.
   offset_t exchange() {
+    const std::vector<offset_t> gainful = gainful_exchanges();
+    std::ranges::fill(changed_, 0);
     offset_t exchanges = 0;
-    for (std::size_t p = 0; p < row_of_.size(); ++p) {
-      const index_t i = row_of_[p];
-      const index_t j = m_.col_of_row[at(i)];
-      const index_t k = col_of(p);
-      const index_t r = m_.row_of_col[at(k)];
-      if (j == -1 || r == -1 || r == i || tried_[at(j)] == 0) continue;
-      if (is_long(a_.row(i)) || is_long(a_.row(r)) || is_long(t_.row(j)) || is_long(t_.row(k)))
-        continue;
-      if (!std::ranges::binary_search(candidates_.row(r), j)) continue;
-      if (gain_at(r, j, k) + gain_at(i, k, j) > gain_at(i, j, k) + gain_at(r, k, j)) {
-        m_.match(r, j);
-        m_.match(i, k);
-        ++exchanges;
-        for (const index_t row : {i, r}) {
-          for (const index_t c : a_.row(row)) changed_[at(c)] = 1;
-        }
+    for (const offset_t p : gainful) {
+      if (!gains_by_exchange(at(p))) continue;
+      const index_t i = in_.row_of[at(p)], k = in_.col_of(at(p));
+      const index_t j = m_.col_of_row[at(i)], r = m_.row_of_col[at(k)];
+      give(i, j, -1);
+      give(r, k, -1);
+      m_.match(r, j);
+      m_.match(i, k);
+      give(r, j, 1);
+      give(i, k, 1);
+      ++exchanges;
+      for (const index_t row : {i, r}) {
+        for (const index_t c : in_.a.row(row)) changed_[at(c)] = 1;
       }
     }
     return exchanges;
   }
+  void give(index_t row, index_t col, int change) {
+    in_.give_gains(row, col, mark_, [&](std::size_t e) {
+      gain_[e] = static_cast<std::uint16_t>(gain_[e] + change);
+    });
+  }
 
-  const std::atomic<bool>* stop_;
-  const pattern_view& a_;
-  const pattern_view& t_;
-  const pattern_view& candidates_;
+  const search_input& in_;
+  search_steps& steps_;
+  const int threads_;
   pairs m_;
-  const offset_t limit_;
-  std::vector<index_t> row_of_;                // of each candidate
-  std::vector<std::uint16_t> gain_;            // of each candidate; at most limit_
-  std::vector<std::uint8_t> key_;              // of each candidate, without gains
-  std::vector<index_t> mark_;                  // -1 between uses
-  std::vector<std::uint8_t> tried_, changed_;  // positions
+  std::vector<std::uint16_t> gain_;    // of each candidate, by the matching
+  std::vector<index_t> mark_;          // -1 between uses
+  std::vector<std::uint8_t> changed_;  // positions
 };
+
+pairs search_on_host(const pattern_view& a, const pattern_view& t, const pattern_view& candidates,
+                     pairs forced, int threads, const std::atomic<bool>* stop) {
+  const search_input in(a, t, candidates);
+  host_steps host(in, threads, stop);
+  return search(in, host, threads, std::move(forced)).matching();
+}
 
 }  // namespace
 
-pairs search_symmetric(const pattern_view& a, const pattern_view& t,
+search_input::search_input(const pattern_view& a, const pattern_view& t,
+                           const pattern_view& candidates)
+    : a(a),
+      t(t),
+      candidates(candidates),
+      limit(std::clamp<offset_t>(4 * (a.nnz() / std::max<offset_t>(a.n_rows, 1)), 64, 1 << 15)) {
+  row_of.reserve(at(candidates.nnz()));
+  for (index_t i = 0; i < a.n_rows; ++i) row_of.resize(at(candidates.row_ptr[at(i) + 1]), i);
+}
+
+pairs search_symmetric(const pattern_view& a, const pattern_view& t, int threads,
                        const std::atomic<bool>* stop) {
   pairs forced(a.n_rows);
   match_forced(a, t, forced);
-  return is_perfect(forced) ? forced : search(a, t, a, std::move(forced), stop).matching();
+  return is_perfect(forced) ? forced : search_on_host(a, t, a, std::move(forced), threads, stop);
 }
 
 pairs more_symmetric(const pattern_view& a, const pattern_view& t, const pattern_view& allowed,
-                     pairs first) {
+                     pairs first, int threads) {
   pairs forced(a.n_rows);
   match_forced(allowed, transpose(allowed), forced);
   if (is_perfect(forced)) return first;
   const offset_t count = count_symmetric(a, t, first.row_of_col, first.col_of_row);
   if (count == a.nnz() - a.n_rows) return first;
-  pairs second = search(a, t, allowed, std::move(forced)).matching();
+  pairs second = search_on_host(a, t, allowed, std::move(forced), threads, nullptr);
   const bool gains = count_symmetric(a, t, second.row_of_col, second.col_of_row) > count;
   return gains ? second : first;
 }

@@ -4,29 +4,105 @@
 /// its searches find (to find the most is NP-hard); by pattern alone.
 ///
 /// 1. Pairs that every perfect matching has. 2. Colours (colours.hpp); an entry whose colours agree
-/// longest, both in its row and in its column, and in all rounds, is matched. 3. Greedily the entry
-/// that makes most entries symmetric, given the matches so far. 4. Augmentation. 5. Exchanges of
-/// two matches. 6. Rounds that match anew by the symmetric entries that the last matching gives
-/// each entry (a linearization of the quadratic objective: Frank & Wolfe 1956), while they gain.
+/// longest, both in its row and in its column, and in all rounds, is matched. 3. Greedily, in
+/// rounds, the entries that make most entries symmetric, given the matches so far. 4. Augmentation.
+/// 5. Exchanges of two matches. 6. Rounds that match anew by the symmetric entries that the last
+/// matching gives each entry (a linearization of the quadratic objective: Frank & Wolfe 1956),
+/// while they gain.
 ///
 /// Objective: Portase & Ucar, On matrix symmetrization and sparse direct solvers, Inria RR-8977,
 /// 2016. The gain of an entry (i, j) is the number of matched pairs (r, c) with entries (r, j) and
-/// (i, c): these two become a symmetric pair where row i stands at j. Ties go to the entry found
-/// first. Rows and columns longer than limit_ give and get no gains, so that each step takes
-/// O(limit_ nnz).
+/// (i, c): these two become a symmetric pair where row i stands at j. Ties go to the least entry.
+/// Long rows and columns give and get no gains, so that each step takes O(limit nnz).
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "variants/matchings/augment.hpp"
+#include "variants/matchings/colours.hpp"
 
 namespace gsofa::matchings {
 
+/// What the steps of a search read: a pattern, its transpose, and the entries that may be matched.
+struct search_input {
+  const pattern_view &a, &t, &candidates;
+  std::vector<index_t> row_of;  ///< of each candidate
+  offset_t limit = 0;           ///< longer rows and columns give and get no gains
+
+  search_input(const pattern_view& a, const pattern_view& t, const pattern_view& candidates);
+  [[nodiscard]] index_t col_of(std::size_t p) const { return candidates.col_idx[p]; }
+  [[nodiscard]] bool is_long(std::span<const index_t> line) const {
+    return std::ssize(line) > limit;
+  }
+  /// give(e) for each candidate e = (i, j) that gains by the match of r and c: there are entries
+  /// (r, j) and (i, c), i != r, j != c. mark: n_cols, -1 before and afterwards.
+  template <class Give>
+  void give_gains(index_t r, index_t c, std::vector<index_t>& mark, const Give& give) const {
+    if (is_long(a.row(r)) || is_long(t.row(c))) return;
+    for (const index_t j : a.row(r)) mark[at(j)] = c;
+    mark[at(c)] = -1;
+    for (const index_t i : t.row(c)) {
+      if (i == r || is_long(a.row(i))) continue;
+      const auto end = at(candidates.row_ptr[at(i) + 1]);
+      for (auto e = at(candidates.row_ptr[at(i)]); e < end; ++e) {
+        if (mark[at(col_of(e))] == c) give(e);
+      }
+    }
+    for (const index_t j : a.row(r)) mark[at(j)] = -1;
+  }
+};
+
+/// The steps that take most of the time. Each has one result, whoever computes it, on however many
+/// threads.
+class search_steps {
+ public:
+  static constexpr int keys =
+      512;  ///< of each half; the upper half: entries that agree in all rounds
+  static constexpr int gain_weight = 4;
+  /// The key of an entry with a gain, of its key without gains.
+  static constexpr int key_with(int key, int gain) {
+    const int half = key / keys * keys;
+    return half +
+           (key - half + gain_weight * gain < keys ? key - half + gain_weight * gain : keys - 1);
+  }
+
+  virtual ~search_steps() = default;
+  /// As matchings::refine_colours().
+  virtual agreement refine_colours(const pairs& m) = 0;
+  /// Matches entries until none has an unmatched row and column. A round takes the largest
+  /// key_with() of such entries: of those with a gain all that are least in their row and column,
+  /// or, if none has a gain, the least. keys: by candidate.
+  virtual void match_greedily(std::span<const std::uint16_t> keys, pairs& m) = 0;
+  /// The gain of each candidate.
+  virtual std::vector<std::uint16_t> gains(const pairs& m) = 0;
+};
+
+/// The steps on host threads. Throws cancelled_error soon after *stop becomes true; null: never.
+class host_steps : public search_steps {
+ public:
+  host_steps(const search_input& in, int threads, const std::atomic<bool>* stop);
+  agreement refine_colours(const pairs& m) override;
+  void match_greedily(std::span<const std::uint16_t> keys, pairs& m) override;
+  std::vector<std::uint16_t> gains(const pairs& m) override;
+
+ private:
+  const search_input& in_;
+  const int threads_;
+  const std::atomic<bool>* stop_;
+  std::vector<std::vector<index_t>> mark_;  // by thread: -1 between uses
+};
+
 /// Searches such a matching. Here and below, t is the transpose of `a`. Throws cancelled_error soon
 /// after *stop becomes true; null: never.
-pairs search_symmetric(const pattern_view& a, const pattern_view& t, const std::atomic<bool>* stop);
+pairs search_symmetric(const pattern_view& a, const pattern_view& t, int threads,
+                       const std::atomic<bool>* stop);
 
 /// `first`, a perfect matching of the entries `allowed` of `a`, or another one of them with more
 /// symmetric entries; all entries of `a` count as symmetric or not. O(nnz of `allowed`) if it has
 /// no other perfect matching.
 pairs more_symmetric(const pattern_view& a, const pattern_view& t, const pattern_view& allowed,
-                     pairs first);
+                     pairs first, int threads);
 
 }  // namespace gsofa::matchings

@@ -1,280 +1,400 @@
-// A matching of maximum cardinality with the largest product of magnitudes, and its scales: the
-// method of option 5 of MC64 (Duff & Koster, SIAM J. Matrix Anal. Appl. 22(4), 2001), in integers.
+// A matching of maximum cardinality with the largest product of magnitudes, and its scales, which
+// option 5 of MC64 computes, too (Duff & Koster, SIAM J. Matrix Anal. Appl. 22(4), 2001): the
+// Hungarian method with all unmatched rows at once (Kuhn 1955; Hopcroft & Karp 1973), in integers.
 //
 // With costs c(i,j) >= 0 (matching.hpp) the product is largest where the sum of the matched costs
-// is least. Duals u of rows and v of columns keep the reduced costs c(i,j) - u_i - v_j >= 0, zero
-// on matched entries. 1. The duals of rows make the largest magnitude of each row cost 0, then v_j
-// = min_i c(i,j) - u_i; tight entries are matched greedily, those of the diagonal first.
-// 2. Columns bid for their cheapest row and displace its column, 2 n times at most (the augmenting
-// row reduction of Jonker & Volgenant 1987). 3. Each unmatched column takes the shortest augmenting
-// path, by Dijkstra's algorithm. 4. The tight entries hold all optimal matchings: among these one
-// with many symmetric entries is searched (symmetric_search.hpp).
+// is least. u_i + v_j <= c(i,j) holds throughout, with equality on matched entries ("tight"). A
+// phase
+//   1. finds the distances of columns from the nearest unmatched row along alternating paths by
+//      reduced costs c(i,j) - u_i - v_j, nearer columns first (Davidson et al. 2014), until there
+//      are three unmatched columns for four unmatched rows;
+//   2. adds them to the duals, so that the entries of shortest paths become tight;
+//   3. augments along disjoint paths of tight entries: a tree grows from each unmatched row.
+// Every other phase exchanges rows and columns. After the phases, the tight entries hold all
+// optimal matchings: among these one with many symmetric entries is searched
+// (symmetric_search.hpp).
 //
-// |u|, |v| <= 3 n max c, which 64 bits hold. Equal input gives the equal matching. A structurally
-// singular matrix, and one whose zeros make it so, gets a matching of maximum cardinality
-// without duals. O(n (nnz + n log n)) at worst; most columns are matched before step 3.
+// Distances are minima of integers, and a column that several trees claim goes to the least claim,
+// a hash: neither depends on the order of the threads. gpu_weighted.cu has the same phases and
+// finds the same matching and duals before the search for symmetric entries. A structurally
+// singular matrix, and one whose zeros make it so, gets a matching of maximum cardinality without
+// duals. Each phase matches a row; it takes O(nnz) for each step of a search.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "common/matching.hpp"
+#include "common/parallel.hpp"
+#include "common/random.hpp"
 #include "variants/matchings/symmetric_search.hpp"
 
 namespace gsofa::matchings {
 
 namespace {
 
-constexpr std::int64_t infinity = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t never = -1;  // the distance of rows that lead to no unmatched row
+constexpr std::uint64_t unreached = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t growth = 2;                        // of the bound of near columns
+constexpr std::uint64_t is_open = std::uint64_t{1} << 63;  // a claim of the level at work
+constexpr std::size_t least_shared = 2048;                 // lines that occupy several threads
+
+// A row or a column; searches read records at random.
+struct line {
+  std::int64_t dual = 0;
+  std::uint64_t word = unreached;  // distance, or claim: a hash above the row that claims
+  index_t partner = -1;
+  std::uint32_t listed = 0;  // the last step that lists the row
+  index_t root = -1;         // of the row's tree
+  index_t end = -1;          // of the tree of this root: its least unmatched column
+};
 
 struct candidate {
-  index_t row = -1;
-  std::int64_t cost = infinity;  // without the first dual of the row
+  index_t line;
+  std::int64_t cost;
 };
 
-// A row: its dual is the sum of two, the second at most 0. In the current search it has a distance
-// and a column before it. One record, as searches read rows at random.
-struct row_record {
-  std::int64_t first_dual = 0, dual = 0, distance = infinity;
-  index_t reached_from = -1;
+// The candidates of each row, or of each column.
+struct candidate_lists {
+  std::vector<offset_t> begin;
+  std::vector<candidate> all;
+  [[nodiscard]] std::span<const candidate> of(index_t i) const {
+    return {all.data() + begin[at(i)], all.data() + begin[at(i) + 1]};
+  }
 };
+
+// The lines that a thread adds to the next list, and those whose words it sets first.
+struct alignas(64) additions {
+  std::vector<index_t> next, touched;
+};
+
+void join(std::vector<index_t>& to, std::vector<index_t>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+  from.clear();
+}
 
 class assignment {
  public:
-  explicit assignment(const matching_input& input)
-      : a_(input.a),
-        t_(input.t),
-        costs_(*input.costs),
-        m_(a_.n_rows),
-        rows_(at(a_.n_rows)),
-        v_(at(a_.n_cols), infinity),
-        candidates_(std::make_unique_for_overwrite<candidate[]>(at(a_.nnz()))),
-        candidates_end_(at(a_.n_cols), -1) {}
+  assignment(const matching_input& input, int threads)
+      : input_(input), threads_(threads), kept_(threads), added_(at(threads)) {
+    lines_[0].resize(at(input.a.n_rows));
+    lines_[1].resize(at(input.a.n_cols));
+  }
 
   row_matching solve() {
     start();
-    bid();
-    find_paths();
-    row_matching out;
-    if (std::ranges::find(m_.row_of_col, -1) != m_.row_of_col.end()) {
-      out.row_of_col = std::move(m_.row_of_col);
-      return out;
+    while (!free_rows().empty() && augment()) {
     }
-    m_ = more_symmetric(a_, t_, tight(), std::move(m_));
-    out.row_of_col = std::move(m_.row_of_col);
-    for (const row_record& row : rows_) out.row_dual.push_back(row.first_dual + row.dual);
-    for (std::size_t j = 0; j < v_.size(); ++j) v_[j] += costs_.column_log[j];
-    out.col_dual = std::move(v_);
-    return out;
+    for (; !free_rows().empty(); exchange_sides()) {
+      if (!shorten()) break;
+      augment();
+    }
+    return result();
   }
 
  private:
-  // action(column, cost) for the candidates of row i; costs compare with those of its column alone.
-  template <class Action>
-  void each(index_t i, const Action& action) const {
-    for (auto p = at(a_.row_ptr[at(i)]); p < at(a_.row_ptr[at(i) + 1]); ++p) {
-      const index_t j = a_.col_idx[p];
-      if (costs_.cost[p] != no_candidate) action(j, costs_.cost[p] - costs_.column_log[at(j)]);
-    }
+  // Searches go from the lines of a side, "rows", to those of the other, "columns".
+  std::vector<line>& rows() { return lines_[side_]; }
+  std::vector<line>& cols() { return lines_[1 - side_]; }
+  std::vector<index_t>& free_rows() { return free_[side_]; }
+
+  void exchange_sides() {
+    side_ = 1 - side_;
+    if (lists_[side_].begin.empty()) make_column_lists();
   }
 
-  // The candidates of column j, gathered when they are first asked for.
-  std::span<const candidate> column(index_t j) {
-    offset_t& end = candidates_end_[at(j)];
-    const offset_t begin = t_.row_ptr[at(j)];
-    if (end == -1) {
-      end = begin;
-      for (const index_t i : t_.row(j)) {
-        const auto row = a_.row(i);
-        const auto p = a_.row_ptr[at(i)] + (std::ranges::lower_bound(row, j) - row.begin());
-        const std::int64_t cost = costs_.cost[at(p)];
-        if (cost == no_candidate) continue;
-        candidates_[at(end++)] = {i, cost - costs_.column_log[at(j)] - rows_[at(i)].first_dual};
-      }
-    }
-    return {candidates_.get() + begin, candidates_.get() + end};
-  }
-
+  // The least dual first: u_i = min_j c(i,j), v_j = min_i c(i,j) - u_i. Tight diagonal entries are
+  // matched.
   void start() {
-    for (index_t i = 0; i < a_.n_rows; ++i) {
-      std::int64_t least = infinity;
-      each(i, [&](index_t, std::int64_t c) { least = std::min(least, c); });
-      rows_[at(i)].first_dual = least == infinity ? 0 : least;
-      each(i, [&](index_t j, std::int64_t c) { v_[at(j)] = std::min(v_[at(j)], c - least); });
+    const pattern_view& a = input_.a;
+    candidate_lists& by_row = lists_[0];
+    by_row.begin.push_back(0);
+    by_row.all.reserve(at(a.nnz()));
+    std::vector<line>&rows = lines_[0], &cols = lines_[1];
+    for (line& col : cols) col.dual = no_candidate;
+    for (index_t i = 0; i < a.n_rows; ++i) {
+      std::int64_t least = no_candidate;
+      for (auto p = at(a.row_ptr[at(i)]); p < at(a.row_ptr[at(i) + 1]); ++p) {
+        if (input_.costs->cost[p] == no_candidate) continue;
+        const index_t j = a.col_idx[p];
+        const std::int64_t cost = input_.costs->cost[p] - input_.costs->column_log[at(j)];
+        by_row.all.push_back({j, cost});
+        least = std::min(least, cost);
+      }
+      by_row.begin.push_back(static_cast<offset_t>(by_row.all.size()));
+      rows[at(i)].dual = least == no_candidate ? 0 : least;
+      for (const auto& [j, cost] : by_row.of(i)) {
+        cols[at(j)].dual = std::min(cols[at(j)].dual, cost - least);
+      }
     }
-    std::ranges::replace(v_, infinity, std::int64_t{0});
-    const auto match_tight = [&](index_t i, bool on_diagonal) {
-      each(i, [&](index_t j, std::int64_t c) {
-        if ((i == j || !on_diagonal) && m_.col_of_row[at(i)] == -1 && m_.row_of_col[at(j)] == -1 &&
-            c == rows_[at(i)].first_dual + v_[at(j)]) {
-          m_.match(i, j);
+    for (line& col : cols) col.dual = col.dual == no_candidate ? 0 : col.dual;
+    for (index_t i = 0; i < a.n_rows; ++i) {
+      for (const auto& [j, cost] : by_row.of(i)) {
+        if (i == j && cost == rows[at(i)].dual + cols[at(j)].dual) match(i, j);
+      }
+    }
+    find_free();
+  }
+
+  void make_column_lists() {
+    candidate_lists& by_col = lists_[1];
+    std::vector<offset_t>& begin = by_col.begin;
+    begin.assign(lines_[1].size() + 1, 0);
+    for (const candidate& c : lists_[0].all) ++begin[at(c.line) + 1];
+    for (std::size_t j = 1; j < begin.size(); ++j) begin[j] += begin[j - 1];
+    by_col.all.resize(lists_[0].all.size());
+    std::vector<offset_t> place(begin.begin(), begin.end() - 1);
+    for (index_t i = 0; i < input_.a.n_rows; ++i) {
+      for (const auto& [j, cost] : lists_[0].of(i)) by_col.all[at(place[at(j)]++)] = {i, cost};
+    }
+  }
+
+  void match(index_t row, index_t col) {
+    rows()[at(row)].partner = col;
+    cols()[at(col)].partner = row;
+  }
+
+  void find_free() {
+    for (const int side : {0, 1}) {
+      free_[side].clear();
+      for (std::size_t k = 0; k < lines_[side].size(); ++k) {
+        if (lines_[side][k].partner == -1) free_[side].push_back(static_cast<index_t>(k));
+      }
+    }
+  }
+
+  // action(line, additions) for the lines of a list, on all threads if there are many; `alone_`
+  // says whether this thread is the only one. Then joins what they add.
+  template <class Action>
+  void each(const std::vector<index_t>& list, const Action& action) {
+    alone_ = threads_ == 1 || list.size() < least_shared;
+    if (alone_) {
+      for (const index_t i : list) action(i, added_[0]);
+    } else {
+      parallel_ranges(threads_, list.size(), std::size_t{128},
+                      [&](int thread, std::size_t begin, std::size_t end) {
+                        for (; begin < end; ++begin) action(list[begin], added_[at(thread)]);
+                      });
+    }
+    next_.clear();
+    for (additions& thread : added_) {
+      join(next_, thread.next);
+      join(touched_, thread.touched);
+    }
+  }
+
+  // Lowers a word to `to` if that is less; the value before.
+  template <class Word>
+  Word lower(Word& word, Word to) const {
+    if (alone_) return to < word ? std::exchange(word, to) : word;
+    const std::atomic_ref shared(word);
+    Word old = shared.load(std::memory_order_relaxed);
+    while (to < old && !shared.compare_exchange_weak(old, to, std::memory_order_relaxed)) {
+    }
+    return old;
+  }
+  template <class Word>
+  Word read(Word& word) const {
+    return alone_ ? word : std::atomic_ref(word).load(std::memory_order_relaxed);
+  }
+  // Adds a row to the next list, once.
+  void list_row(index_t i, additions& added) {
+    std::uint32_t& listed = rows()[at(i)].listed;
+    const std::uint32_t old =
+        alone_ ? std::exchange(listed, step_)
+               : std::atomic_ref(listed).exchange(step_, std::memory_order_relaxed);
+    if (old != step_) added.next.push_back(i);
+  }
+
+  [[nodiscard]] std::uint64_t distance_of_row(const line& row) {
+    return row.partner == -1 ? 0 : read(cols()[at(row.partner)].word);
+  }
+
+  void shorten_from(index_t i, std::uint64_t bound, additions& added) {
+    const line& row = rows()[at(i)];
+    const std::uint64_t begin = distance_of_row(row);
+    for (const auto& [j, cost] : lists_[side_].of(i)) {
+      line& col = cols()[at(j)];
+      const std::uint64_t mine = begin + static_cast<std::uint64_t>(cost - row.dual - col.dual);
+      if (mine >= read(col.word) || mine > read(farthest_)) continue;
+      const std::uint64_t old = lower(col.word, mine);
+      if (old <= mine) continue;
+      if (old == unreached) added.touched.push_back(j);
+      if (only_nearest_ && col.partner == -1) lower(farthest_, mine);
+      if (mine < bound && col.partner != -1) list_row(col.partner, added);
+    }
+  }
+
+  // Phases 1 and 2. False if no unmatched column is reached.
+  bool shorten() {
+    const std::size_t enough = free_rows().size() - free_rows().size() / 4;
+    std::vector<std::uint64_t> found;  // distances of unmatched columns
+    std::vector<index_t> list = free_rows();
+    farthest_ = unreached;
+    only_nearest_ = enough == 1;
+    for (std::uint64_t bound = 1, before = 0, least_far = 0; least_far != unreached;) {
+      while (!list.empty()) {
+        ++step_;
+        each(list, [&](index_t i, additions& added) { shorten_from(i, bound, added); });
+        list.swap(next_);
+      }
+      least_far = unreached;
+      found.clear();
+      for (const index_t j : touched_) {
+        const line& col = cols()[at(j)];
+        if (col.word >= bound) {
+          least_far = std::min(least_far, col.word);
+        } else if (col.partner == -1) {
+          found.push_back(col.word);
         }
-      });
-    };
-    for (index_t i = 0; i < a_.n_rows; ++i) match_tight(i, true);
-    for (index_t i = 0; i < a_.n_rows; ++i) {
-      if (m_.col_of_row[at(i)] == -1) match_tight(i, false);
+      }
+      if (found.size() >= enough) break;
+      before =
+          std::exchange(bound, least_far < unreached / growth ? growth * least_far : unreached);
+      for (const index_t j : touched_) {
+        const line& col = cols()[at(j)];
+        if (col.word >= before && col.word < bound && col.partner != -1)
+          list.push_back(col.partner);
+      }
+    }
+    if (!found.empty()) {
+      const std::size_t last = std::min(enough, found.size()) - 1;
+      std::ranges::nth_element(found, found.begin() + static_cast<std::ptrdiff_t>(last));
+      move_duals(static_cast<std::int64_t>(found[last]));
+    }
+    forget();
+    return !found.empty();
+  }
+
+  void move_duals(std::int64_t bound) {
+    for (const index_t i : free_rows()) rows()[at(i)].dual += bound;
+    for (const index_t j : touched_) {
+      line& col = cols()[at(j)];
+      if (col.word >= static_cast<std::uint64_t>(bound)) continue;
+      const std::int64_t slack = bound - static_cast<std::int64_t>(col.word);
+      col.dual -= slack;
+      if (col.partner != -1) rows()[at(col.partner)].dual += slack;
     }
   }
 
-  void bid() {
-    std::vector<index_t> open;
-    for (index_t j = a_.n_cols; j-- > 0;) {
-      if (m_.row_of_col[at(j)] == -1) open.push_back(j);
-    }
-    for (offset_t bids = 0; bids < 2 * offset_t{a_.n_rows} && !open.empty(); ++bids) {
-      const index_t j = open.back();
-      open.pop_back();
-      std::int64_t first = infinity, second = infinity;
-      index_t best = -1, other = -1;
-      for (const auto& [i, cost] : column(j)) {
-        const std::int64_t net = cost - rows_[at(i)].dual;
-        if (net < first) {
-          second = std::exchange(first, net);
-          other = std::exchange(best, i);
-        } else if (net < second) {
-          second = net;
-          other = i;
-        }
-      }
-      if (other == -1) continue;  // a single candidate has no second price: step 3
-      if (first == second && m_.col_of_row[at(best)] != -1) std::swap(best, other);
-      const index_t displaced = m_.col_of_row[at(best)];
-      // A tie between matched rows gains nothing.
-      if (first == second && displaced != -1) {
-        v_[at(j)] = first;
-        continue;
-      }
-      rows_[at(best)].dual -= second - first;
-      v_[at(j)] = second;
-      m_.match(best, j);
-      if (displaced != -1) {
-        m_.row_of_col[at(displaced)] = -1;
-        open.push_back(displaced);
-      }
-    }
-  }
-
-  void find_paths() {
-    for (index_t j = 0; j < a_.n_cols; ++j) {
-      if (m_.row_of_col[at(j)] != -1) continue;
-      // A column that was displaced last has the dual of its old row.
-      std::int64_t least = infinity;
-      for (const auto& [i, cost] : column(j)) least = std::min(least, cost - rows_[at(i)].dual);
-      v_[at(j)] = least == infinity ? 0 : least;
-      find_path(j);
-    }
-  }
-
-  void find_path(index_t root) {
-    heap_.clear();
-    tied_.clear();
-    settled_.clear();
+  void forget() {
+    for (const index_t j : touched_) cols()[at(j)].word = unreached;
     touched_.clear();
-    std::int64_t here = 0, shortest = infinity;
-    index_t end = -1;
-    for (index_t j = root;;) {
-      const std::int64_t base = here - v_[at(j)];
-      for (const auto& [i, cost] : column(j)) {
-        if (base + cost >= shortest) continue;  // duals of rows do not shorten it
-        row_record& row = rows_[at(i)];
-        const std::int64_t d = base + cost - row.dual;
-        if (d >= shortest || d >= row.distance) continue;
-        if (row.distance == infinity) touched_.push_back(i);
-        row.distance = d;
-        row.reached_from = j;
-        if (m_.col_of_row[at(i)] == -1) {
-          shortest = d;
-          end = i;
-        } else if (d == here) {
-          tied_.push_back(i);
-        } else {
-          heap_.emplace_back(d, i);
-          std::ranges::push_heap(heap_, std::greater<>());
-        }
-      }
-      if (shortest == here) break;
-      const index_t i = next(here);
-      if (i == -1 || here >= shortest) break;
-      settled_.push_back(i);
-      j = m_.col_of_row[at(i)];
+  }
+
+  // A claim's hash differs for rows with the same columns.
+  static std::uint64_t claim_of(index_t row, index_t col) {
+    const std::uint64_t pair =
+        static_cast<std::uint64_t>(row) << 32 | static_cast<std::uint32_t>(col);
+    return (mix64(pair) | is_open) >> 32 << 32 | static_cast<std::uint32_t>(row);
+  }
+
+  void claim(index_t i, additions& added) {
+    const line& row = rows()[at(i)];
+    if (rows()[at(row.root)].end != -1) return;
+    for (const auto& [j, cost] : lists_[side_].of(i)) {
+      line& col = cols()[at(j)];
+      if (cost != row.dual + col.dual || (read(col.word) & is_open) == 0) continue;
+      if (lower(col.word, claim_of(i, j)) == unreached) added.touched.push_back(j);
     }
-    if (end == -1) {
-      // All rows that the column reaches are matched, and stay so: none is searched again.
-      for (const index_t i : touched_) rows_[at(i)].distance = never;
+  }
+
+  // A claimed column joins its row's tree, which ends if the column is unmatched.
+  void settle(index_t j, additions& added) {
+    line& col = cols()[at(j)];
+    const auto from = static_cast<index_t>(col.word & 0xffffffffU);
+    col.word = static_cast<std::uint64_t>(from);
+    const index_t root = rows()[at(from)].root;
+    if (col.partner != -1) {
+      rows()[at(col.partner)].root = root;
+      added.next.push_back(col.partner);
       return;
     }
-    move_duals(root, shortest);
-    for (index_t i = end, j = -1; j != root;) {
-      j = rows_[at(i)].reached_from;
-      const index_t before = m_.row_of_col[at(j)];
-      m_.match(i, j);
-      i = before;
-    }
-    for (const index_t i : touched_) rows_[at(i)].distance = infinity;
+    // -1 is the largest.
+    auto& end = reinterpret_cast<std::uint32_t&>(rows()[at(root)].end);
+    lower(end, static_cast<std::uint32_t>(j));
   }
 
-  // The nearest row that is not settled, or -1; `here` becomes its distance.
-  index_t next(std::int64_t& here) {
-    if (!tied_.empty()) {
-      const index_t i = tied_.back();
-      tied_.pop_back();
-      return i;
+  // Phase 3; the number of paths.
+  std::size_t augment() {
+    std::vector<index_t> list = free_rows();
+    for (const index_t i : list) {
+      rows()[at(i)].root = i;
+      rows()[at(i)].end = -1;
     }
-    while (!heap_.empty()) {
-      std::ranges::pop_heap(heap_, std::greater<>());
-      const auto [d, i] = heap_.back();
-      heap_.pop_back();
-      if (d != rows_[at(i)].distance) continue;
-      here = d;
-      return i;
+    while (!list.empty()) {
+      const auto settled = static_cast<std::ptrdiff_t>(touched_.size());
+      each(list, [&](index_t i, additions& added) { claim(i, added); });
+      const std::vector<index_t> claimed(touched_.begin() + settled, touched_.end());
+      each(claimed, [&](index_t j, additions& added) { settle(j, added); });
+      list.swap(next_);
     }
-    return -1;
-  }
-
-  // Reduced costs stay nonnegative, those of matched entries 0, and those of the path become 0.
-  void move_duals(index_t root, std::int64_t length) {
-    v_[at(root)] += length;
-    for (const index_t i : settled_) {
-      const std::int64_t slack = length - rows_[at(i)].distance;
-      rows_[at(i)].dual -= slack;
-      v_[at(m_.col_of_row[at(i)])] += slack;
+    const std::size_t before = free_rows().size();
+    for (const index_t root : free_rows()) {
+      for (index_t col = rows()[at(root)].end; col != -1;) {
+        const auto row = static_cast<index_t>(cols()[at(col)].word);
+        const index_t last = rows()[at(row)].partner;
+        match(row, col);
+        col = last;
+      }
     }
+    forget();
+    for (const int side : {0, 1}) {
+      std::erase_if(free_[side], [&](index_t k) { return lines_[side][at(k)].partner != -1; });
+    }
+    return before - free_rows().size();
   }
 
   // The entries with reduced cost 0.
   [[nodiscard]] pattern tight() const {
-    pattern out{a_.n_rows, a_.n_cols, {0}, {}};
-    for (index_t i = 0; i < a_.n_rows; ++i) {
-      const std::int64_t dual = rows_[at(i)].first_dual + rows_[at(i)].dual;
-      each(i, [&](index_t j, std::int64_t c) {
-        if (c == dual + v_[at(j)]) out.col_idx.push_back(j);
-      });
+    pattern out{input_.a.n_rows, input_.a.n_cols, {0}, {}};
+    for (index_t i = 0; i < out.n_rows; ++i) {
+      for (const auto& [j, cost] : lists_[0].of(i)) {
+        if (cost == lines_[0][at(i)].dual + lines_[1][at(j)].dual) out.col_idx.push_back(j);
+      }
       out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
     }
     return out;
   }
 
-  const pattern_view &a_, &t_;
-  const matching_costs& costs_;
-  pairs m_;
-  std::vector<row_record> rows_;
-  std::vector<std::int64_t> v_;
-  std::unique_ptr<candidate[]> candidates_;
-  std::vector<offset_t> candidates_end_;  // by column; -1: not gathered
+  row_matching result() {
+    row_matching out;
+    pairs m(input_.a.n_rows);
+    for (std::size_t j = 0; j < lines_[1].size(); ++j) {
+      if (lines_[1][j].partner != -1) m.match(lines_[1][j].partner, static_cast<index_t>(j));
+    }
+    if (free_[0].empty()) {
+      m = more_symmetric(input_.a, input_.t, tight(), std::move(m), threads_);
+      for (const line& row : lines_[0]) out.row_dual.push_back(row.dual);
+      for (std::size_t j = 0; j < lines_[1].size(); ++j) {
+        out.col_dual.push_back(lines_[1][j].dual + input_.costs->column_log[j]);
+      }
+    }
+    out.row_of_col = std::move(m.row_of_col);
+    return out;
+  }
+
+  const matching_input& input_;
+  const int threads_;
+  const kept_threads kept_;
+  int side_ = 0;  // from rows to columns; 1: the other way
+  std::vector<line> lines_[2];
+  candidate_lists lists_[2];
+  std::vector<index_t> free_[2];
   // Of the current search.
-  std::vector<std::pair<std::int64_t, index_t>> heap_;  // distance, row
-  std::vector<index_t> tied_, settled_, touched_;
+  std::uint32_t step_ = 0;
+  bool alone_ = true;
+  bool only_nearest_ = false;
+  std::uint64_t farthest_ = unreached;   // no distance beyond it is searched
+  std::vector<additions> added_;         // by thread
+  std::vector<index_t> next_, touched_;  // rows of the next step; columns with words
 };
 
-row_matching weighted(const matching_input& input, const matching_settings&) {
-  return assignment(input).solve();
+row_matching weighted(const matching_input& input, const matching_settings& settings) {
+  return assignment(input, std::max(settings.threads, 1)).solve();
 }
 
 }  // namespace
@@ -282,7 +402,7 @@ row_matching weighted(const matching_input& input, const matching_settings&) {
 GSOFA_REGISTER_MATCHING({
     .name = "weighted",
     .summary = "the largest product of magnitudes, exact, with scales; prefers symmetric entries",
-    .citation = "Duff & Koster 2001; Jonker & Volgenant 1987",
+    .citation = "Duff & Koster 2001; Kuhn 1955; Hopcroft & Karp 1973",
     .needs_values = true,
     .compute = weighted,
 });
