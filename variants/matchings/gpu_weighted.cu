@@ -1,22 +1,13 @@
-// A matching of maximum cardinality and, among those of the same rows and columns, of least cost,
-// on a device: the Hungarian method with all unmatched rows at once (Kuhn 1955; Hopcroft & Karp
-// 1973). u[i] + v[j] <= c(i,j) holds throughout, with equality on matched entries. A phase
-//   1. finds the distances of columns from the nearest unmatched row along alternating paths by
-//      reduced costs c(i,j) - u[i] - v[j], up to a bound that half as many unmatched columns as
-//      there are unmatched rows do not exceed (near and far columns, Davidson et al. 2014);
-//   2. adds them to the duals, so that the reduced costs along shortest paths become 0;
-//   3. augments along disjoint paths of entries with reduced cost 0 (matching_forest.cuh).
-// Every other phase exchanges rows and columns: few rows are then near most unmatched columns, and
-// few columns near most unmatched rows, so that more paths are disjoint (forward and reverse
+// The phases of weighted.cpp on a device. The matching and the duals are those of the host:
+// distances are minima of integers, and a column that several trees claim goes to the least claim,
+// a hash. Few rows are near most unmatched columns, and few columns near most unmatched rows, so
+// that more paths are disjoint if every other phase exchanges rows and columns (forward and reverse
 // auctions alternate likewise, Bertsekas & Castanon 1992).
-// Distances are sums of integers: they, the duals and the matching depend neither on the order of
-// threads nor on the number of blocks. The host computes the same minimum; it may return another of
-// the matchings with this minimum, and other duals. Each phase matches a row; it takes O(nnz) for
-// each step of a search. The distances take as many steps as shortest paths have entries, or more.
 
 #include "variants/device/gpu_variant.hpp"
 
 #include "common/matching.hpp"
+#include "variants/matchings/symmetric_search.hpp"
 
 #if defined(GSOFA_GPU)
 
@@ -31,16 +22,16 @@ namespace gsofa::gpu::matchings {
 namespace {
 
 constexpr std::uint64_t unreached = ~std::uint64_t{0};
-constexpr std::uint64_t growth = 8;  // of the bound of near columns
-// The duals and distances of a phase then fit 64 bits: n costs sum up to less than 2^60.
-constexpr std::uint64_t most_bounds = std::uint64_t{1} << 60;
+constexpr std::uint64_t growth = 2;  // of the bound of near columns, as on the host
 
 // --------------------------------------------------------------------------------- first duals
 
-GSOFA_KERNEL void coarsen_kernel(std::int64_t* cost, offset_t nnz, int bits) {
+/// Costs that compare with those of their column alone, without their lowest bits.
+GSOFA_KERNEL void costs_kernel(std::int64_t* cost, const index_t* col_idx,
+                               const std::int64_t* column_log, offset_t nnz, int bits) {
   simt::after_earlier_launches();
   for (const offset_t e : grid_items(nnz)) {
-    if (cost[e] != no_candidate) cost[e] >>= bits;
+    if (cost[e] != no_candidate) cost[e] = (cost[e] - column_log[col_idx[e]]) >> bits;
   }
 }
 
@@ -117,6 +108,7 @@ struct shorten_op : candidates_op {
   search_view s;
   std::uint32_t step;
   std::uint64_t bound;
+  bool only_nearest;
 
   GSOFA_DEVICE offset_t length(index_t k) const { return m.degree(s.row_at(k, step)); }
   template <class Team>
@@ -128,8 +120,10 @@ struct shorten_op : candidates_op {
     candidates(team, row, length, [&](offset_t e, index_t col) {
       const std::uint64_t mine = start + static_cast<std::uint64_t>(m.reduced(dual, e));
       if (mine >= simt::load_shared_state(s.words + col)) return;
+      if (mine > simt::load_shared_state(&s.control->farthest)) return;
       if (simt::atomic_min(s.words + col, mine) <= mine) return;
       const std::uint32_t next = m.row_of_col[col];
+      if (only_nearest && next == none) simt::atomic_min(&s.control->farthest, mine);
       if (mine < bound && next != none) list_row(s, next, step + 1);
     });
   }
@@ -152,22 +146,18 @@ GSOFA_DEVICE void look(const search_view& s, std::uint64_t bound, distances_seen
       mine.least_far = distance < mine.least_far ? distance : mine.least_far;
     } else if (s.m.row_of_col[j] == none) {
       ++mine.found;
-      mine.not_most_found = ~distance < mine.not_most_found ? ~distance : mine.not_most_found;
     }
   }
   mine.least_far = least_of_warp(mine.least_far);
-  mine.not_most_found = least_of_warp(mine.not_most_found);
   mine.found = simt::add_of_warp(mine.found);
   if (lane_index() != 0) return;
   if (mine.least_far != unreached) simt::atomic_min(&all->least_far, mine.least_far);
-  if (mine.found == 0) return;
-  simt::atomic_add(&all->found, mine.found);
-  simt::atomic_min(&all->not_most_found, mine.not_most_found);
+  if (mine.found > 0) simt::atomic_add(&all->found, mine.found);
 }
 
 /// One phase's distances, by one grid that is resident at once. Steps shorten the distances below a
-/// bound until none changes; then the bound grows.
-GSOFA_KERNEL void distances_kernel(search_view s, std::uint32_t unmatched) {
+/// bound until none changes; then the bound grows, until `enough` unmatched columns are below it.
+GSOFA_KERNEL void distances_kernel(search_view s, std::uint32_t enough) {
   auto* const shared = simt::shared_memory<row_memory>();
   const bool first = simt::block_index() == 0 && simt::thread_index() == 0;
   for (const offset_t k : grid_items(s.m.n)) {
@@ -179,7 +169,7 @@ GSOFA_KERNEL void distances_kernel(search_view s, std::uint32_t unmatched) {
   for (std::uint32_t looks = 0;; ++looks) {
     for (std::uint32_t rows = 0; (rows = s.rows(step)) > 0; ++step) {
       if (first) s.control->rows[(step + 2) % 3] = 0;
-      shorten_op op{{s.m}, s, step, bound};
+      shorten_op op{{s.m}, s, step, bound, enough == 1};
       share_rows(op, rows, shared);
       simt::sync_grid();
     }
@@ -187,12 +177,9 @@ GSOFA_KERNEL void distances_kernel(search_view s, std::uint32_t unmatched) {
     if (first) s.control->seen[(looks + 2) % 3] = {};
     look(s, bound, &seen);
     simt::sync_grid();
-    const std::uint32_t found = simt::load_shared_state(&seen.found);
     const std::uint64_t least_far = simt::load_shared_state(&seen.least_far);
-    if (least_far == unreached || std::uint64_t{2} * found >= unmatched) {
-      if (!first) return;
-      s.control->found = found;
-      s.control->bound = ~seen.not_most_found;
+    if (least_far == unreached || simt::load_shared_state(&seen.found) >= enough) {
+      if (first) s.control->bound = bound;
       return;
     }
     const std::uint64_t before = bound;
@@ -202,6 +189,15 @@ GSOFA_KERNEL void distances_kernel(search_view s, std::uint32_t unmatched) {
       if (s.m.row_of_col[j] != none) list_row(s, s.m.row_of_col[j], step);
     }
     simt::sync_grid();
+  }
+}
+
+/// Gathers the distances of unmatched columns below the bound.
+GSOFA_KERNEL void found_kernel(search_view s, std::uint64_t* found) {
+  simt::after_earlier_launches();
+  for (const offset_t j : grid_items(s.m.n)) {
+    if (s.m.row_of_col[j] != none || s.words[j] >= s.control->bound) continue;
+    found[simt::atomic_add(&s.control->found, std::uint32_t{1})] = s.words[j];
   }
 }
 
@@ -284,9 +280,10 @@ class matcher {
     copy_to_device(col_idx_.data(), input_.a.col_idx.data(), nnz);
     copy_to_device(cost_.data(), input_.costs->cost.data(), nnz);
     time_.mark("duals");
-    if (bits_ > 0 && nnz > 0) {
-      launch_overlapping(coarsen_kernel, blocks_for(nnz), threads_per_block, 0, cost_.data(), nnz,
-                         bits_);
+    copy_to_device(v_.data(), input_.costs->column_log.data(), n_);
+    if (nnz > 0) {
+      launch_overlapping(costs_kernel, blocks_for(nnz), threads_per_block, 0, cost_.data(),
+                         col_idx_.data(), v_.data(), nnz, bits_);
     }
     fill_bytes(v_.data(), 0xff, n_);
     fill_bytes(col_of_row_.data(), 0xff, n_);
@@ -343,12 +340,19 @@ class matcher {
 
   /// Makes shortest paths from unmatched rows tight; false if no unmatched column can be reached.
   bool shorten() {
-    const search_control c = search("distances", distances_kernel, free_rows());
+    const std::uint32_t enough = free_rows() - free_rows() / 4;
+    search("distances", distances_kernel, enough);
+    auto* const distances = reinterpret_cast<std::uint64_t*>(list_.data());
+    launch_overlapping(found_kernel, blocks_for(n_), threads_per_block, 0, space(), distances);
+    search_control c;
+    copy_to_host(&c, control_.data(), 1);
     if (c.found == 0) return false;
+    std::vector<std::uint64_t> found(c.found);
+    copy_to_host(found.data(), distances, c.found);
+    const auto last = found.begin() + (std::min(enough, c.found) - 1);
+    std::ranges::nth_element(found, last);
     ++phases_;
-    bounds_ += c.bound;
-    if (bounds_ > most_bounds) throw overflow_error("matching: the duals exceed 64 bits");
-    launch_overlapping(update_duals_kernel, blocks_for(n_), threads_per_block, 0, space(), c.bound);
+    launch_overlapping(update_duals_kernel, blocks_for(n_), threads_per_block, 0, space(), *last);
     return true;
   }
 
@@ -356,18 +360,24 @@ class matcher {
     time_.mark("download");
     row_matching out;
     out.row_of_col.resize(at(n_));
-    out.row_dual.resize(at(n_));
-    out.col_dual.resize(at(n_));
     // `none` is -1 in as many bits.
     copy_to_host(out.row_of_col.data(), reinterpret_cast<index_t*>(row_of_col_.data()), n_);
-    copy_to_host(out.row_dual.data(), u_.data(), n_);
-    copy_to_host(out.col_dual.data(), v_.data(), n_);
-    for (auto* duals : {&out.row_dual, &out.col_dual}) {
-      for (std::int64_t& dual : *duals) dual *= std::int64_t{1} << bits_;
+    if (free_rows() == 0) {
+      copy_duals(u_, out.row_dual);
+      copy_duals(v_, out.col_dual);
+      for (std::size_t j = 0; j < out.col_dual.size(); ++j) {
+        out.col_dual[j] += input_.costs->column_log[j];
+      }
+      out.most_slack = (std::int64_t{1} << bits_) - 1;
     }
-    out.most_slack = (std::int64_t{1} << bits_) - 1;
     out.note = std::to_string(phases_) + " phases";
     return out;
+  }
+
+  void copy_duals(const device_array<std::int64_t>& from, std::vector<std::int64_t>& to) const {
+    to.resize(at(n_));
+    copy_to_host(to.data(), from.data(), n_);
+    for (std::int64_t& dual : to) dual *= std::int64_t{1} << bits_;
   }
 
   const matching_input& input_;
@@ -378,7 +388,6 @@ class matcher {
   index_t n_;
   std::uint32_t matched_ = 0;
   std::uint32_t phases_ = 0;
-  std::uint64_t bounds_ = 0;  // the sum of those of all phases
   device_array<offset_t> row_ptr_, col_ptr_;
   device_array<index_t> col_idx_, row_idx_;
   device_array<std::int64_t> cost_, transposed_cost_, u_, v_;
@@ -410,6 +419,7 @@ row_matching weighted_on_gpu([[maybe_unused]] const matching_input& input,
   gpu::timeline time;
   row_matching m = gpu::matchings::matcher(input, bits, budget, time).run(settings.stop);
   m.phases_s = time.finish();
+  prefer_symmetric(input, settings, m);
   return m;
 #else
   gpu::refuse();
@@ -425,6 +435,7 @@ std::vector<option_spec> weighted_options() {
            .minimum = -1,
            .maximum = 40,
            .tested = {"-1", "0", "3"}},
+          symmetric_option(),
           gpu::memory_budget_option()};
 }
 
@@ -433,8 +444,8 @@ std::vector<option_spec> weighted_options() {
 GSOFA_REGISTER_MATCHING({
     .name = "gpu_weighted",
     .device = "gpu",
-    .summary = "the largest product of matched magnitudes, on a GPU; scales from its duals",
-    .citation = "Kuhn 1955; Duff & Koster 2001",
+    .summary = "the matching of `weighted`, on a GPU",
+    .citation = "Duff & Koster 2001; Kuhn 1955; Hopcroft & Karp 1973",
     .needs_values = true,
     .options = weighted_options(),
     .unavailable = gpu::unavailable,

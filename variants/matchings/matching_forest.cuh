@@ -65,9 +65,7 @@ GSOFA_DEVICE void share_rows(Op& op, offset_t rows, row_memory* shared) {
 /// What a look at the distances of all columns finds.
 struct distances_seen {
   std::uint64_t least_far = ~std::uint64_t{0};  ///< the least that is not below the bound
-  /// The complement of the largest distance of unmatched columns below the bound.
-  std::uint64_t not_most_found = ~std::uint64_t{0};
-  std::uint32_t found = 0;  ///< unmatched columns below the bound
+  std::uint32_t found = 0;                      ///< unmatched columns below the bound
 };
 
 /// Of three values the first is of this step, the second of the next, the third of the previous,
@@ -76,8 +74,9 @@ struct search_control {
   std::uint32_t rows[3] = {};     ///< of the lists
   std::uint32_t columns[3] = {};  ///< of a forest: claimed
   distances_seen seen[3];
-  std::uint64_t bound = 0;      ///< result: distances below it are final
-  std::uint32_t found = 0;      ///< result: unmatched columns up to the bound; 0: none is reached
+  std::uint64_t farthest = ~std::uint64_t{0};  ///< no distance beyond it is searched
+  std::uint64_t bound = 0;                     ///< result: distances below it are final
+  std::uint32_t found = 0;      ///< result: unmatched columns below the bound; 0: none is reached
   std::uint32_t augmented = 0;  ///< result: paths
 };
 

@@ -194,6 +194,22 @@ TEST_CASE("weighted matchings of larger patterns are optimal, and their scales b
   }
 }
 
+TEST_CASE("any number of threads finds the same matching and duals") {
+  std::mt19937 random(7);
+  for (const char* spec : {"random:n=20000,degree=4", "grid7:nx=25,ny=24,nz=23", "circuit:n=9000"}) {
+    const pattern a = rows_shuffled(generate(spec), 9);
+    const std::vector<double> values = random_values(a, random, false);
+    for (const char* method : {"symmetric", "weighted", "weighted:symmetric=false"}) {
+      CAPTURE(method);
+      const row_matching one = compute_matching(a, values, method, {.threads = 1});
+      const row_matching five = compute_matching(a, values, method, {.threads = 5});
+      CHECK(one.row_of_col == five.row_of_col);
+      CHECK(one.row_dual == five.row_dual);
+      CHECK(one.col_dual == five.col_dual);
+    }
+  }
+}
+
 TEST_CASE("symmetric can be stopped") {
   const std::atomic<bool> stop{true};
   const pattern random = generate("random:n=400,degree=5");

@@ -208,6 +208,20 @@ pairs search_on_host(const pattern_view& a, const pattern_view& t, const pattern
   return search(in, host, threads, std::move(forced)).matching();
 }
 
+// The entries whose cost is the sum of their duals.
+pattern tight_entries(const matching_input& input, const row_matching& m) {
+  const pattern_view& a = input.a;
+  pattern out{a.n_rows, a.n_cols, {0}, {}};
+  for (index_t i = 0; i < a.n_rows; ++i) {
+    for (auto p = at(a.row_ptr[at(i)]); p < at(a.row_ptr[at(i) + 1]); ++p) {
+      const index_t j = a.col_idx[p];
+      if (input.costs->cost[p] == m.row_dual[at(i)] + m.col_dual[at(j)]) out.col_idx.push_back(j);
+    }
+    out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
+  }
+  return out;
+}
+
 }  // namespace
 
 search_input::search_input(const pattern_view& a, const pattern_view& t,
@@ -227,16 +241,26 @@ pairs search_symmetric(const pattern_view& a, const pattern_view& t, int threads
   return is_perfect(forced) ? forced : search_on_host(a, t, a, std::move(forced), threads, stop);
 }
 
-pairs more_symmetric(const pattern_view& a, const pattern_view& t, const pattern_view& allowed,
-                     pairs first, int threads) {
-  pairs forced(a.n_rows);
+option_spec symmetric_option() {
+  return {.name = "symmetric",
+          .default_value = true,
+          .help = "search the matchings of the least costs for one with more symmetric entries"};
+}
+
+void prefer_symmetric(const matching_input& input, const matching_settings& settings,
+                      row_matching& m) {
+  if (m.row_dual.empty() || m.most_slack > 0 || !settings.options.flag("symmetric")) return;
+  const pattern allowed = tight_entries(input, m);
+  pairs first(input.a.n_rows), forced(input.a.n_rows);
+  for (index_t j = 0; j < input.a.n_cols; ++j) first.match(m.row_of_col[at(j)], j);
   match_forced(allowed, transpose(allowed), forced);
-  if (is_perfect(forced)) return first;
-  const offset_t count = count_symmetric(a, t, first.row_of_col, first.col_of_row);
-  if (count == a.nnz() - a.n_rows) return first;
-  pairs second = search_on_host(a, t, allowed, std::move(forced), threads, nullptr);
-  const bool gains = count_symmetric(a, t, second.row_of_col, second.col_of_row) > count;
-  return gains ? second : first;
+  const auto symmetric = [&](const pairs& of) {
+    return count_symmetric(input.a, input.t, of.row_of_col, of.col_of_row);
+  };
+  if (is_perfect(forced) || symmetric(first) == input.a.nnz() - input.a.n_rows) return;
+  pairs second =
+      search_on_host(input.a, input.t, allowed, std::move(forced), settings.threads, settings.stop);
+  if (symmetric(second) > symmetric(first)) m.row_of_col = std::move(second.row_of_col);
 }
 
 }  // namespace gsofa::matchings

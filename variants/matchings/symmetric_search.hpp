@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "common/matching.hpp"
 #include "variants/matchings/augment.hpp"
 #include "variants/matchings/colours.hpp"
 
@@ -99,10 +100,13 @@ class host_steps : public search_steps {
 pairs search_symmetric(const pattern_view& a, const pattern_view& t, int threads,
                        const std::atomic<bool>* stop);
 
-/// `first`, a perfect matching of the entries `allowed` of `a`, or another one of them with more
-/// symmetric entries; all entries of `a` count as symmetric or not. O(nnz of `allowed`) if it has
-/// no other perfect matching.
-pairs more_symmetric(const pattern_view& a, const pattern_view& t, const pattern_view& allowed,
-                     pairs first, int threads);
+/// Options of methods that minimize costs: whether prefer_symmetric() searches.
+option_spec symmetric_option();
+
+/// If m has duals, replaces the matching by another one of the least costs with more symmetric
+/// entries, if it finds one: duals prove that all of these consist of entries whose cost is the sum
+/// of their duals. O(nnz) if these entries have one perfect matching.
+void prefer_symmetric(const matching_input& input, const matching_settings& settings,
+                      row_matching& m);
 
 }  // namespace gsofa::matchings

@@ -16,7 +16,7 @@
 //
 // Distances are minima of integers, and a column that several trees claim goes to the least claim,
 // a hash: neither depends on the order of the threads. gpu_weighted.cu has the same phases and
-// finds the same matching and duals before the search for symmetric entries. A structurally
+// finds the same matching and duals. A structurally
 // singular matrix, and one whose zeros make it so, gets a matching of maximum cardinality without
 // duals. Each phase matches a row; it takes O(nnz) for each step of a search.
 
@@ -348,32 +348,14 @@ class assignment {
     return before - free_rows().size();
   }
 
-  // The entries with reduced cost 0.
-  [[nodiscard]] pattern tight() const {
-    pattern out{input_.a.n_rows, input_.a.n_cols, {0}, {}};
-    for (index_t i = 0; i < out.n_rows; ++i) {
-      for (const auto& [j, cost] : lists_[0].of(i)) {
-        if (cost == lines_[0][at(i)].dual + lines_[1][at(j)].dual) out.col_idx.push_back(j);
-      }
-      out.row_ptr.push_back(static_cast<offset_t>(out.col_idx.size()));
-    }
-    return out;
-  }
-
-  row_matching result() {
+  row_matching result() const {
     row_matching out;
-    pairs m(input_.a.n_rows);
+    for (const line& col : lines_[1]) out.row_of_col.push_back(col.partner);
+    if (!free_[0].empty()) return out;
+    for (const line& row : lines_[0]) out.row_dual.push_back(row.dual);
     for (std::size_t j = 0; j < lines_[1].size(); ++j) {
-      if (lines_[1][j].partner != -1) m.match(lines_[1][j].partner, static_cast<index_t>(j));
+      out.col_dual.push_back(lines_[1][j].dual + input_.costs->column_log[j]);
     }
-    if (free_[0].empty()) {
-      m = more_symmetric(input_.a, input_.t, tight(), std::move(m), threads_);
-      for (const line& row : lines_[0]) out.row_dual.push_back(row.dual);
-      for (std::size_t j = 0; j < lines_[1].size(); ++j) {
-        out.col_dual.push_back(lines_[1][j].dual + input_.costs->column_log[j]);
-      }
-    }
-    out.row_of_col = std::move(m.row_of_col);
     return out;
   }
 
@@ -394,7 +376,9 @@ class assignment {
 };
 
 row_matching weighted(const matching_input& input, const matching_settings& settings) {
-  return assignment(input, std::max(settings.threads, 1)).solve();
+  row_matching m = assignment(input, std::max(settings.threads, 1)).solve();
+  prefer_symmetric(input, settings, m);
+  return m;
 }
 
 }  // namespace
@@ -404,6 +388,7 @@ GSOFA_REGISTER_MATCHING({
     .summary = "the largest product of magnitudes, exact, with scales; prefers symmetric entries",
     .citation = "Duff & Koster 2001; Kuhn 1955; Hopcroft & Karp 1973",
     .needs_values = true,
+    .options = {symmetric_option()},
     .compute = weighted,
 });
 
