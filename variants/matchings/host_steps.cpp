@@ -25,12 +25,6 @@ void raise(std::uint16_t& gain, int threads) {
   }
 }
 
-// The candidates of a round: each of its row and column keeps the least.
-struct contest {
-  std::vector<offset_t> row, col;
-  explicit contest(index_t n) : row(at(n), nobody), col(at(n), nobody) {}
-};
-
 }  // namespace
 
 host_steps::host_steps(const search_input& in, int threads, const std::atomic<bool>* stop)
@@ -56,79 +50,143 @@ std::vector<std::uint16_t> host_steps::gains(const pairs& m) {
   return gain;
 }
 
-// An entry is in the bucket of its key, and in some that it has left.
-void host_steps::match_greedily(std::span<const std::uint16_t> keys, pairs& m) {
-  std::vector<std::uint16_t> gain = gains(m);
-  const auto key = [&](std::size_t p) { return at(key_with(keys[p], gain[p])); };
-  const auto is_open = [&](std::size_t p) {
-    return m.col_of_row[at(in_.row_of[p])] == -1 && m.row_of_col[at(in_.col_of(p))] == -1;
-  };
-  std::vector<std::vector<offset_t>> buckets(2 * search_steps::keys);
-  for (std::size_t p = keys.size(); p-- > 0;) {
-    if (is_open(p)) buckets[key(p)].push_back(static_cast<offset_t>(p));
-  }
-  contest least(in_.a.n_rows);
-  std::vector<offset_t> open, matched;
-  std::vector<std::uint32_t> raised(keys.size(), 0);  // the last round that raised the gain
-  std::vector<std::vector<offset_t>> raised_by(at(threads_));
-  std::uint32_t round = 0;
-  for (std::size_t b = buckets.size(); b-- > 0;) {
-    while (!buckets[b].empty()) {
-      check_stop(stop_);
-      ++round;
-      open.clear();
-      matched.clear();
-      offset_t seed = nobody;
-      for (const offset_t p : std::exchange(buckets[b], {})) {
-        if (key(at(p)) != b || !is_open(at(p))) continue;
-        open.push_back(p);
-        if (gain[at(p)] == 0) {
-          seed = std::min(seed, p);
-          continue;
-        }
-        offset_t& row = least.row[at(in_.row_of[at(p)])];
-        offset_t& col = least.col[at(in_.col_of(at(p)))];
-        row = std::min(row, p);
-        col = std::min(col, p);
+namespace {
+
+// Entries of a key: those with a gain, some of which have left it since, and those without, which
+// do not change; the first next_seed of these are matched or have a gain.
+struct bucket {
+  std::vector<offset_t> gainful, seeds;
+  std::size_t next_seed = 0;
+};
+
+class greedy {
+ public:
+  greedy(const search_input& in, std::span<const std::uint16_t> keys,
+         std::vector<std::uint16_t> gain, std::vector<std::vector<index_t>>& mark, pairs& m)
+      : in_(in),
+        keys_(keys),
+        gain_(std::move(gain)),
+        mark_(mark),
+        m_(m),
+        buckets_(2 * search_steps::keys),
+        row_(at(in.a.n_rows), nobody),
+        col_(at(in.a.n_cols), nobody),
+        raised_(keys.size(), 0),
+        raised_by_(mark.size()) {}
+
+  void run(const std::atomic<bool>* stop) {
+    for (std::size_t p = 0; p < keys_.size(); ++p) {
+      if (!is_open(p)) continue;
+      bucket& b = buckets_[key(p)];
+      (gain_[p] > 0 ? b.gainful : b.seeds).push_back(static_cast<offset_t>(p));
+    }
+    for (std::size_t b = buckets_.size(); b-- > 0;) {
+      while (choose(b)) {
+        check_stop(stop);
+        match_least();
+        keep_open(buckets_[b].gainful);
+        b = raise_gains(b);
       }
-      for (const offset_t p : open) {
-        const bool is_least =
-            least.row[at(in_.row_of[at(p)])] == p && least.col[at(in_.col_of(at(p)))] == p;
-        if (is_least) matched.push_back(p);
-      }
-      for (const offset_t p : open) {
-        least.row[at(in_.row_of[at(p)])] = least.col[at(in_.col_of(at(p)))] = nobody;
-      }
-      if (matched.empty() && seed != nobody) matched.push_back(seed);
-      for (const offset_t p : matched) m.match(in_.row_of[at(p)], in_.col_of(at(p)));
-      for (const offset_t p : open) {
-        if (is_open(at(p))) buckets[b].push_back(p);
-      }
-      const int threads = matched.size() < least_shared_matches ? 1 : threads_;
-      parallel_ranges(
-          threads, matched.size(), std::size_t{32},
-          [&](int thread, std::size_t begin, std::size_t end) {
-            for (; begin < end; ++begin) {
-              const std::size_t p = at(matched[begin]);
-              in_.give_gains(in_.row_of[p], in_.col_of(p), mark_[at(thread)], [&](std::size_t e) {
-                if (!is_open(e)) return;
-                raise(gain[e], threads);
-                if (std::atomic_ref(raised[e]).exchange(round, std::memory_order_relaxed) != round)
-                  raised_by[at(thread)].push_back(static_cast<offset_t>(e));
-              });
-            }
-          });
-      std::size_t top = b;
-      for (std::vector<offset_t>& entries : raised_by) {
-        for (const offset_t e : entries) {
-          buckets[key(at(e))].push_back(e);
-          top = std::max(top, key(at(e)));
-        }
-        entries.clear();
-      }
-      b = top;
     }
   }
+
+ private:
+  [[nodiscard]] std::size_t key(std::size_t p) const {
+    return at(search_steps::key_with(keys_[p], gain_[p]));
+  }
+  [[nodiscard]] bool is_open(std::size_t p) const {
+    return m_.col_of_row[at(in_.row_of[p])] == -1 && m_.row_of_col[at(in_.col_of(p))] == -1;
+  }
+
+  // The entries of the next round; false if the bucket has none.
+  bool choose(std::size_t b) {
+    open_.clear();
+    for (const offset_t p : std::exchange(buckets_[b].gainful, {})) {
+      if (key(at(p)) == b && is_open(at(p))) open_.push_back(p);
+    }
+    if (open_.empty()) choose_seeds(buckets_[b]);
+    return !open_.empty();
+  }
+  void choose_seeds(bucket& b) {
+    offset_t end = nobody;
+    for (std::size_t k = b.next_seed; k < b.seeds.size() && b.seeds[k] < end; ++k) {
+      const offset_t p = b.seeds[k];
+      if (gain_[at(p)] > 0 || !is_open(at(p))) continue;
+      if (open_.empty()) {
+        b.next_seed = k;
+        end = p + search_steps::seeds_of(seed_rounds_++);
+      }
+      open_.push_back(p);
+    }
+    if (open_.empty()) b.next_seed = b.seeds.size();
+  }
+
+  // Matches the entries that are the least of the round in their row and column.
+  void match_least() {
+    for (const offset_t p : open_) {
+      row(p) = std::min(row(p), p);
+      col(p) = std::min(col(p), p);
+    }
+    matched_.clear();
+    for (const offset_t p : open_) {
+      if (row(p) == p && col(p) == p) matched_.push_back(p);
+    }
+    for (const offset_t p : open_) row(p) = col(p) = nobody;
+    for (const offset_t p : matched_) m_.match(in_.row_of[at(p)], in_.col_of(at(p)));
+  }
+  offset_t& row(offset_t p) { return row_[at(in_.row_of[at(p)])]; }
+  offset_t& col(offset_t p) { return col_[at(in_.col_of(at(p)))]; }
+
+  void keep_open(std::vector<offset_t>& gainful) {
+    for (const offset_t p : open_) {
+      if (gain_[at(p)] > 0 && is_open(at(p))) gainful.push_back(p);
+    }
+  }
+
+  // Raises the gains that the matches of the round give; the highest bucket that has entries now.
+  std::size_t raise_gains(std::size_t b) {
+    ++round_;
+    const int threads = matched_.size() < least_shared_matches ? 1 : static_cast<int>(mark_.size());
+    parallel_ranges(threads, matched_.size(), std::size_t{32},
+                    [&](int thread, std::size_t begin, std::size_t end) {
+                      for (; begin < end; ++begin) raise_by(matched_[begin], thread, threads);
+                    });
+    for (std::vector<offset_t>& entries : raised_by_) {
+      for (const offset_t e : std::exchange(entries, {})) {
+        buckets_[key(at(e))].gainful.push_back(e);
+        b = std::max(b, key(at(e)));
+      }
+    }
+    return b;
+  }
+  void raise_by(offset_t p, int thread, int threads) {
+    in_.give_gains(in_.row_of[at(p)], in_.col_of(at(p)), mark_[at(thread)], [&](std::size_t e) {
+      if (!is_open(e)) return;
+      raise(gain_[e], threads);
+      const std::atomic_ref last(raised_[e]);
+      if (last.exchange(round_, std::memory_order_relaxed) != round_)
+        raised_by_[at(thread)].push_back(static_cast<offset_t>(e));
+    });
+  }
+
+  const search_input& in_;
+  std::span<const std::uint16_t> keys_;
+  std::vector<std::uint16_t> gain_;  // by candidate
+  std::vector<std::vector<index_t>>& mark_;
+  pairs& m_;
+  std::vector<bucket> buckets_;
+  std::vector<offset_t> row_, col_;       // the least entry of a round
+  std::vector<offset_t> open_, matched_;  // of the round
+  std::vector<std::uint32_t> raised_;     // by candidate: the last round that raised its gain
+  std::vector<std::vector<offset_t>> raised_by_;  // by thread
+  std::uint32_t round_ = 0;
+  int seed_rounds_ = 0;
+};
+
+}  // namespace
+
+void host_steps::match_greedily(std::span<const std::uint16_t> keys, pairs& m) {
+  greedy(in_, keys, gains(m), mark_, m).run(stop_);
 }
 
 }  // namespace gsofa::matchings

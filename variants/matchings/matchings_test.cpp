@@ -196,7 +196,8 @@ TEST_CASE("weighted matchings of larger patterns are optimal, and their scales b
 
 TEST_CASE("any number of threads finds the same matching and duals") {
   std::mt19937 random(7);
-  for (const char* spec : {"random:n=20000,degree=4", "grid7:nx=25,ny=24,nz=23", "circuit:n=9000"}) {
+  for (const char* spec :
+       {"random:n=20000,degree=4", "grid7:nx=25,ny=24,nz=23", "circuit:n=9000"}) {
     const pattern a = rows_shuffled(generate(spec), 9);
     const std::vector<double> values = random_values(a, random, false);
     for (const char* method : {"symmetric", "weighted", "weighted:symmetric=false"}) {

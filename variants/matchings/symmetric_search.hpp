@@ -15,6 +15,7 @@
 /// (i, c): these two become a symmetric pair where row i stands at j. Ties go to the least entry.
 /// Long rows and columns give and get no gains, so that each step takes O(limit nnz).
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -69,12 +70,16 @@ class search_steps {
            (key - half + gain_weight * gain < keys ? key - half + gain_weight * gain : keys - 1);
   }
 
+  /// The width of the window of the k-th round without gains, from 0.
+  static constexpr offset_t seeds_of(int k) { return offset_t{1} << std::min(k / 16, 40); }
+
   virtual ~search_steps() = default;
   /// As matchings::refine_colours().
   virtual agreement refine_colours(const pairs& m) = 0;
-  /// Matches entries until none has an unmatched row and column. A round takes the largest
-  /// key_with() of such entries: of those with a gain all that are least in their row and column,
-  /// or, if none has a gain, the least. keys: by candidate.
+  /// Matches entries until none has an unmatched row and column. A round takes the entries with the
+  /// largest key_with() that have a gain or, if none has, the first and those less than seeds_of()
+  /// behind it (early seeds must not contradict each other). It matches those that are the least of
+  /// the round in their row and column. keys: by candidate, without gains.
   virtual void match_greedily(std::span<const std::uint16_t> keys, pairs& m) = 0;
   /// The gain of each candidate.
   virtual std::vector<std::uint16_t> gains(const pairs& m) = 0;
