@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/matching.hpp"
+#include "common/ordering.hpp"
 #include "common/parallel.hpp"
 
 namespace gsofa::matchings {
@@ -201,13 +201,6 @@ class search {
   std::vector<std::uint8_t> changed_;  // positions
 };
 
-pairs search_on_host(const pattern_view& a, const pattern_view& t, const pattern_view& candidates,
-                     pairs forced, int threads, const std::atomic<bool>* stop) {
-  const search_input in(a, t, candidates);
-  host_steps host(in, threads, stop);
-  return search(in, host, threads, std::move(forced)).matching();
-}
-
 // The entries whose cost is the sum of their duals.
 pattern tight_entries(const matching_input& input, const row_matching& m) {
   const pattern_view& a = input.a;
@@ -234,11 +227,30 @@ search_input::search_input(const pattern_view& a, const pattern_view& t,
   for (index_t i = 0; i < a.n_rows; ++i) row_of.resize(at(candidates.row_ptr[at(i) + 1]), i);
 }
 
-pairs search_symmetric(const pattern_view& a, const pattern_view& t, int threads,
-                       const std::atomic<bool>* stop) {
-  pairs forced(a.n_rows);
-  match_forced(a, t, forced);
-  return is_perfect(forced) ? forced : search_on_host(a, t, a, std::move(forced), threads, stop);
+row_matching symmetric_matching(
+    const matching_input& input, const matching_settings& settings,
+    const std::function<std::unique_ptr<search_steps>(const search_input&)>& make) {
+  const auto& [a, t, costs] = input;
+  row_matching out;
+  if (count_missing_diagonal(a) == 0 && std::ranges::equal(a.row_ptr, t.row_ptr) &&
+      std::ranges::equal(a.col_idx, t.col_idx)) {
+    out.row_of_col = identity_order(a.n_rows);
+    return out;
+  }
+  pairs m(a.n_rows);
+  match_forced(a, t, m);
+  if (!is_perfect(m)) {
+    const search_input in(a, t, a);
+    m = search(in, *make(in), settings.threads, std::move(m)).matching();
+  }
+  out.row_of_col = std::move(m.row_of_col);
+  return out;
+}
+
+row_matching symmetric_matching(const matching_input& input, const matching_settings& settings) {
+  return symmetric_matching(input, settings, [&](const search_input& in) {
+    return std::make_unique<host_steps>(in, settings.threads, settings.stop);
+  });
 }
 
 option_spec symmetric_option() {
@@ -250,7 +262,8 @@ option_spec symmetric_option() {
 void prefer_symmetric(const matching_input& input, const matching_settings& settings,
                       row_matching& m) {
   if (m.row_dual.empty() || m.most_slack > 0 || !settings.options.flag("symmetric")) return;
-  const pattern allowed = tight_entries(input, m);
+  const pattern tight = tight_entries(input, m);
+  const pattern_view allowed = tight;
   pairs first(input.a.n_rows), forced(input.a.n_rows);
   for (index_t j = 0; j < input.a.n_cols; ++j) first.match(m.row_of_col[at(j)], j);
   match_forced(allowed, transpose(allowed), forced);
@@ -258,8 +271,9 @@ void prefer_symmetric(const matching_input& input, const matching_settings& sett
     return count_symmetric(input.a, input.t, of.row_of_col, of.col_of_row);
   };
   if (is_perfect(forced) || symmetric(first) == input.a.nnz() - input.a.n_rows) return;
-  pairs second =
-      search_on_host(input.a, input.t, allowed, std::move(forced), settings.threads, settings.stop);
+  const search_input in(input.a, input.t, allowed);
+  host_steps host(in, settings.threads, settings.stop);
+  pairs second = search(in, host, settings.threads, std::move(forced)).matching();
   if (symmetric(second) > symmetric(first)) m.row_of_col = std::move(second.row_of_col);
 }
 

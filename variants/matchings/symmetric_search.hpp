@@ -15,9 +15,10 @@
 /// (i, c): these two become a symmetric pair where row i stands at j. Ties go to the least entry.
 /// Long rows and columns give and get no gains, so that each step takes O(limit nnz).
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -71,7 +72,7 @@ class search_steps {
   }
 
   /// The width of the window of the k-th round without gains, from 0.
-  static constexpr offset_t seeds_of(int k) { return offset_t{1} << std::min(k / 16, 40); }
+  static constexpr offset_t seeds_of(int k) { return offset_t{1} << (k < 640 ? k / 16 : 40); }
 
   virtual ~search_steps() = default;
   /// As matchings::refine_colours().
@@ -100,10 +101,13 @@ class host_steps : public search_steps {
   std::vector<std::vector<index_t>> mark_;  // by thread: -1 between uses
 };
 
-/// Searches such a matching. Here and below, t is the transpose of `a`. Throws cancelled_error soon
-/// after *stop becomes true; null: never.
-pairs search_symmetric(const pattern_view& a, const pattern_view& t, int threads,
-                       const std::atomic<bool>* stop);
+/// A matching by pattern alone. A symmetric pattern with a zero-free diagonal keeps its rows.
+/// Throws cancelled_error soon after *settings.stop becomes true.
+row_matching symmetric_matching(const matching_input& input, const matching_settings& settings);
+/// The same, with the steps that make(input) returns.
+row_matching symmetric_matching(
+    const matching_input& input, const matching_settings& settings,
+    const std::function<std::unique_ptr<search_steps>(const search_input&)>& make);
 
 /// Options of methods that minimize costs: whether prefer_symmetric() searches.
 option_spec symmetric_option();
