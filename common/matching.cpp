@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/ordering.hpp"
+#include "common/parallel.hpp"
 #include "common/text.hpp"
 
 namespace gsofa {
@@ -33,6 +34,11 @@ std::uint64_t log2_by_squaring(unsigned t) {
 
 std::uint64_t product(std::uint64_t x, std::uint64_t y, int shift) {
   return static_cast<std::uint64_t>((wide_t{x} * y) >> shift);
+}
+
+[[noreturn]] void refuse_value(index_t row, index_t col, double value) {
+  throw input_error("row " + std::to_string(row + 1) + ", column " + std::to_string(col + 1) +
+                    ": the value is " + (std::isnan(value) ? "not a number" : "infinite"));
 }
 
 }  // namespace
@@ -75,7 +81,7 @@ std::int64_t fixed_log2(double value, int bits) {
   return exponent * (std::int64_t{1} << bits) + static_cast<std::int64_t>(log >> (log_bits - bits));
 }
 
-matching_costs costs_of(const pattern_view& a, std::span<const double> values) {
+matching_costs costs_of(const pattern_view& a, std::span<const double> values, int threads) {
   if (values.size() != at(a.nnz())) {
     throw input_error("the matching needs a value of every entry: " + std::to_string(a.nnz()) +
                       " entries, " + std::to_string(values.size()) + " values");
@@ -83,25 +89,30 @@ matching_costs costs_of(const pattern_view& a, std::span<const double> values) {
   matching_costs c;
   c.fraction_bits = matching_fraction_bits(std::max(a.n_rows, a.n_cols));
   c.cost.assign(values.size(), no_candidate);
-  std::vector<std::int64_t> largest(at(a.n_cols), std::numeric_limits<std::int64_t>::min());
   for (index_t i = 0; i < a.n_rows; ++i) {
     for (auto p = at(a.row_ptr[at(i)]); p < at(a.row_ptr[at(i) + 1]); ++p) {
-      const double v = std::abs(values[p]);
-      if (!std::isfinite(v)) {
-        throw input_error("row " + std::to_string(i + 1) + ", column " +
-                          std::to_string(a.col_idx[p] + 1) + ": the value is " +
-                          (std::isnan(v) ? "not a number" : "infinite"));
-      }
-      if (v == 0) continue;
-      c.cost[p] = fixed_log2(v, c.fraction_bits);
-      std::int64_t& most = largest[at(a.col_idx[p])];
-      most = std::max(most, c.cost[p]);
+      if (!std::isfinite(values[p])) refuse_value(i, a.col_idx[p], values[p]);
     }
   }
+  const auto entries = [&](const auto& action) {
+    parallel_ranges(threads, values.size(), std::size_t{16384},
+                    [&](int, std::size_t p, std::size_t end) {
+                      for (; p < end; ++p) action(p);
+                    });
+  };
+  entries([&](std::size_t p) {
+    if (values[p] != 0) c.cost[p] = fixed_log2(std::abs(values[p]), c.fraction_bits);
+  });
+  constexpr std::int64_t nothing = std::numeric_limits<std::int64_t>::min();
+  std::vector<std::int64_t> largest(at(a.n_cols), nothing);
   for (std::size_t p = 0; p < values.size(); ++p) {
-    if (c.cost[p] != no_candidate) c.cost[p] = largest[at(a.col_idx[p])] - c.cost[p];
+    std::int64_t& most = largest[at(a.col_idx[p])];
+    if (c.cost[p] != no_candidate) most = std::max(most, c.cost[p]);
   }
-  std::ranges::replace(largest, std::numeric_limits<std::int64_t>::min(), std::int64_t{0});
+  entries([&](std::size_t p) {
+    if (c.cost[p] != no_candidate) c.cost[p] = largest[at(a.col_idx[p])] - c.cost[p];
+  });
+  std::ranges::replace(largest, nothing, std::int64_t{0});
   c.column_log = std::move(largest);
   return c;
 }
@@ -220,7 +231,8 @@ row_matching compute_matching(const pattern_view& a, std::span<const double> val
   }
   settings.options = std::move(options);
   const bool has_values = info->needs_values || !values.empty();
-  const matching_costs costs = has_values ? costs_of(a, values) : matching_costs{};
+  const matching_costs costs =
+      has_values ? costs_of(a, values, settings.threads) : matching_costs{};
   const pattern t = transpose(a);
   const bool symmetric =
       std::ranges::equal(a.row_ptr, t.row_ptr) && std::ranges::equal(a.col_idx, t.col_idx);

@@ -36,7 +36,7 @@ std::int64_t fixed_log2(double value, int bits);
 
 /// The costs of `values` (nnz, in the order of a.col_idx). Throws input_error for nan and infinity,
 /// naming the row and the column from 1.
-matching_costs costs_of(const pattern_view& a, std::span<const double> values);
+matching_costs costs_of(const pattern_view& a, std::span<const double> values, int threads = 1);
 
 /// The input of a matching: a square pattern, its transpose and, where values are given, the costs.
 struct matching_input {

@@ -129,8 +129,8 @@ std::vector<index_t> postorder(std::span<const index_t> parent) {
   return order;
 }
 
-matched_pattern match_diagonal(pattern a, const std::string& match,
-                               std::span<const double> values) {
+matched_pattern match_diagonal(pattern a, const std::string& match, std::span<const double> values,
+                               int threads) {
   const index_t missing = count_missing_diagonal(a);
   matched_pattern m{.structural_rank = a.n_rows};
   std::vector<index_t> rows = identity_order(a.n_rows);
@@ -139,7 +139,7 @@ matched_pattern match_diagonal(pattern a, const std::string& match,
     m.diagonal_added = missing;
     if (missing != 0) a = with_diagonal(a);
   } else if (match != match_auto) {
-    row_matching found = compute_matching(a, values, match);
+    row_matching found = compute_matching(a, values, match, {.threads = threads});
     m.how = match;
     m.note = std::move(found.how);
     m.structural_rank = found.structural_rank;
@@ -187,7 +187,8 @@ namespace {
 ordered_pattern matched_by(const std::string& match, pattern a, const prepare_options& options,
                            std::span<const double> values) {
   const index_t n = a.n_rows;
-  ordered_pattern out{.matching = match_diagonal(std::move(a), match, values), .order = {}};
+  ordered_pattern out{.matching = match_diagonal(std::move(a), match, values, options.threads),
+                      .order = {}};
   if (out.matching.structural_rank == n) {
     out.order = compute_order(out.matching.matched.a, options.order, options.seed, options.threads);
   }

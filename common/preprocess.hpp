@@ -70,7 +70,7 @@ struct matched_pattern {
 /// Gives a square pattern a zero-free diagonal as `match` says. values: of the entries, or none; a
 /// method that needs values throws input_error without them.
 matched_pattern match_diagonal(pattern a, const std::string& match,
-                               std::span<const double> values = {});
+                               std::span<const double> values = {}, int threads = 1);
 
 /// Whether the matching `symmetric`, with an order of its own, is expected to save more than it
 /// takes after `maximum`. It saves a tenth of the operations of matrices with zero diagonals, and

@@ -209,7 +209,9 @@ matched_pattern pattern_to_order(const raw_matrix& m, const order_options& o) {
     throw input_error(fmt::format("{}: the matrix is {} x {}; only square matrices have orders",
                                   name, m.a.n_rows, m.a.n_cols));
   }
-  matched_pattern found = match_diagonal(m.a, parse_match(o.matrix.match), m.values);
+  matched_pattern found =
+      match_diagonal(m.a, parse_match(o.matrix.match), m.values,
+                     o.threads > 0 ? o.threads : this_machine().hardware_threads);
   if (found.structural_rank < m.a.n_rows) {
     throw input_error(
         fmt::format("{}: structurally singular: structural rank {} of {} (--match none adds the "

@@ -24,6 +24,8 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -57,12 +59,18 @@ struct candidate {
   std::int64_t cost;
 };
 
-// The candidates of each row, or of each column.
+// The candidates of each row, or of each column, in any order.
 struct candidate_lists {
-  std::vector<offset_t> begin;
-  std::vector<candidate> all;
+  std::span<const offset_t> begin;
+  std::vector<offset_t> end;
+  std::unique_ptr<candidate[]> all;
+
+  explicit candidate_lists(const pattern_view& a)
+      : begin(a.row_ptr),
+        end(begin.begin(), begin.end()),
+        all(std::make_unique_for_overwrite<candidate[]>(at(a.nnz()))) {}
   [[nodiscard]] std::span<const candidate> of(index_t i) const {
-    return {all.data() + begin[at(i)], all.data() + begin[at(i) + 1]};
+    return {all.get() + begin[at(i)], all.get() + end[at(i)]};
   }
 };
 
@@ -80,6 +88,7 @@ class assignment {
  public:
   assignment(const matching_input& input, int threads)
       : input_(input), threads_(threads), kept_(threads), added_(at(threads)) {
+    lists_[0].emplace(input.a);
     lines_[0].resize(at(input.a.n_rows));
     lines_[1].resize(at(input.a.n_cols));
   }
@@ -103,67 +112,64 @@ class assignment {
 
   void exchange_sides() {
     side_ = 1 - side_;
-    if (lists_[side_].begin.empty()) make_column_lists();
+    if (!lists_[side_]) make_column_lists();
   }
 
-  // The least dual first: u_i = min_j c(i,j), v_j = min_i c(i,j) - u_i. Tight diagonal entries are
-  // matched.
+  // u_i = min_j c(i,j), v_j = min_i c(i,j) - u_i. Tight diagonal entries are matched.
   void start() {
+    alone_ = threads_ == 1;
+    for (line& col : lines_[1]) col.dual = no_candidate;
+    each_row([&](index_t i) { start_row(i); });
+    for (line& col : lines_[1]) col.dual = col.dual == no_candidate ? 0 : col.dual;
+    each_row([&](index_t i) {
+      for (const auto& [j, cost] : lists_[0]->of(i)) {
+        if (i == j && cost == lines_[0][at(i)].dual + lines_[1][at(j)].dual) match(i, j);
+      }
+    });
+    for (const int side : {0, 1}) {
+      for (std::size_t k = 0; k < lines_[side].size(); ++k) {
+        if (lines_[side][k].partner == -1) free_[side].push_back(static_cast<index_t>(k));
+      }
+    }
+  }
+  void start_row(index_t i) {
+    const matching_costs& costs = *input_.costs;
     const pattern_view& a = input_.a;
-    candidate_lists& by_row = lists_[0];
-    by_row.begin.push_back(0);
-    by_row.all.reserve(at(a.nnz()));
-    std::vector<line>&rows = lines_[0], &cols = lines_[1];
-    for (line& col : cols) col.dual = no_candidate;
-    for (index_t i = 0; i < a.n_rows; ++i) {
-      std::int64_t least = no_candidate;
-      for (auto p = at(a.row_ptr[at(i)]); p < at(a.row_ptr[at(i) + 1]); ++p) {
-        if (input_.costs->cost[p] == no_candidate) continue;
-        const index_t j = a.col_idx[p];
-        const std::int64_t cost = input_.costs->cost[p] - input_.costs->column_log[at(j)];
-        by_row.all.push_back({j, cost});
-        least = std::min(least, cost);
-      }
-      by_row.begin.push_back(static_cast<offset_t>(by_row.all.size()));
-      rows[at(i)].dual = least == no_candidate ? 0 : least;
-      for (const auto& [j, cost] : by_row.of(i)) {
-        cols[at(j)].dual = std::min(cols[at(j)].dual, cost - least);
-      }
+    std::int64_t least = no_candidate;
+    offset_t& end = lists_[0]->end[at(i)];
+    for (auto p = at(a.row_ptr[at(i)]); p < at(a.row_ptr[at(i) + 1]); ++p) {
+      if (costs.cost[p] == no_candidate) continue;
+      const index_t j = a.col_idx[p];
+      const std::int64_t cost = costs.cost[p] - costs.column_log[at(j)];
+      lists_[0]->all[at(end++)] = {j, cost};
+      least = std::min(least, cost);
     }
-    for (line& col : cols) col.dual = col.dual == no_candidate ? 0 : col.dual;
-    for (index_t i = 0; i < a.n_rows; ++i) {
-      for (const auto& [j, cost] : by_row.of(i)) {
-        if (i == j && cost == rows[at(i)].dual + cols[at(j)].dual) match(i, j);
-      }
-    }
-    find_free();
+    lines_[0][at(i)].dual = least == no_candidate ? 0 : least;
+    for (const auto& [j, cost] : lists_[0]->of(i)) lower(lines_[1][at(j)].dual, cost - least);
   }
 
   void make_column_lists() {
-    candidate_lists& by_col = lists_[1];
-    std::vector<offset_t>& begin = by_col.begin;
-    begin.assign(lines_[1].size() + 1, 0);
-    for (const candidate& c : lists_[0].all) ++begin[at(c.line) + 1];
-    for (std::size_t j = 1; j < begin.size(); ++j) begin[j] += begin[j - 1];
-    by_col.all.resize(lists_[0].all.size());
-    std::vector<offset_t> place(begin.begin(), begin.end() - 1);
-    for (index_t i = 0; i < input_.a.n_rows; ++i) {
-      for (const auto& [j, cost] : lists_[0].of(i)) by_col.all[at(place[at(j)]++)] = {i, cost};
-    }
+    lists_[1].emplace(input_.t);
+    each_row([&](index_t i) {
+      for (const auto& [j, cost] : lists_[0]->of(i)) {
+        offset_t& end = lists_[1]->end[at(j)];
+        const offset_t place =
+            threads_ == 1 ? end++ : std::atomic_ref(end).fetch_add(1, std::memory_order_relaxed);
+        lists_[1]->all[at(place)] = {i, cost};
+      }
+    });
+  }
+
+  template <class Action>
+  void each_row(const Action& action) {
+    parallel_ranges(threads_, input_.a.n_rows, index_t{4096}, [&](int, index_t i, index_t end) {
+      for (; i < end; ++i) action(i);
+    });
   }
 
   void match(index_t row, index_t col) {
     rows()[at(row)].partner = col;
     cols()[at(col)].partner = row;
-  }
-
-  void find_free() {
-    for (const int side : {0, 1}) {
-      free_[side].clear();
-      for (std::size_t k = 0; k < lines_[side].size(); ++k) {
-        if (lines_[side][k].partner == -1) free_[side].push_back(static_cast<index_t>(k));
-      }
-    }
   }
 
   // action(line, additions) for the lines of a list, on all threads if there are many; `alone_`
@@ -216,7 +222,7 @@ class assignment {
   void shorten_from(index_t i, std::uint64_t bound, additions& added) {
     const line& row = rows()[at(i)];
     const std::uint64_t begin = distance_of_row(row);
-    for (const auto& [j, cost] : lists_[side_].of(i)) {
+    for (const auto& [j, cost] : lists_[side_]->of(i)) {
       line& col = cols()[at(j)];
       const std::uint64_t mine = begin + static_cast<std::uint64_t>(cost - row.dual - col.dual);
       if (mine >= read(col.word) || mine > read(farthest_)) continue;
@@ -295,7 +301,7 @@ class assignment {
   void claim(index_t i, additions& added) {
     const line& row = rows()[at(i)];
     if (rows()[at(row.root)].end != -1) return;
-    for (const auto& [j, cost] : lists_[side_].of(i)) {
+    for (const auto& [j, cost] : lists_[side_]->of(i)) {
       line& col = cols()[at(j)];
       if (cost != row.dual + col.dual || (read(col.word) & is_open) == 0) continue;
       if (lower(col.word, claim_of(i, j)) == unreached) added.touched.push_back(j);
@@ -364,7 +370,7 @@ class assignment {
   const kept_threads kept_;
   int side_ = 0;  // from rows to columns; 1: the other way
   std::vector<line> lines_[2];
-  candidate_lists lists_[2];
+  std::optional<candidate_lists> lists_[2];
   std::vector<index_t> free_[2];
   // Of the current search.
   std::uint32_t step_ = 0;

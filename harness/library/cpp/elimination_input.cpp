@@ -42,7 +42,9 @@ void give_zero_free_diagonal(const checked_input& in, const analysis_options& op
 void try_symmetric(const pattern_view& a, const analysis_options& options, bool on_device,
                    elimination_input& e, workspace& w, supervision& s, ordering& best) {
   if (e.row_of.empty() || w.updates.on || !symmetric_may_pay(best.contested_s, a.nnz())) return;
-  std::vector<index_t> row_of = compute_matching(a, {}, "symmetric", {.stop = &s.stop}).row_of_col;
+  std::vector<index_t> row_of =
+      compute_matching(a, {}, "symmetric", {.threads = host_threads(options), .stop = &s.stop})
+          .row_of_col;
   pattern matched = permute(a, row_of, identity_order(a.n_rows));
   ordering o = order_for(matched, options, on_device, s);
   if (o.contested_s >= best.contested_s) return;
