@@ -98,6 +98,17 @@ struct search_view {
   GSOFA_DEVICE bool is_open(offset_t p) const {
     return col_of_row[row_of[p]] == -1 && row_of_col[a.idx[p]] == -1;
   }
+  /// Offers an entry to its row, its column and the rows whose gains its match changes.
+  GSOFA_DEVICE void claim(std::uint64_t p) const {
+    const index_t c = a.idx[p];
+    simt::atomic_min(least_of_row + row_of[p], p);
+    simt::atomic_min(least_of_col + c, p);
+    if (t.degree(c) > limit) return;
+    for (offset_t k = t.ptr[c]; k < t.ptr[c + 1]; ++k) {
+      if (p < simt::load_shared_state(least_of_row + t.idx[k]))
+        simt::atomic_min(least_of_row + t.idx[k], p);
+    }
+  }
   GSOFA_DEVICE bool has(index_t row, index_t col) const {
     offset_t from = a.ptr[row], to = a.ptr[row + 1];
     while (from < to) {
@@ -190,14 +201,12 @@ GSOFA_KERNEL void greedy_kernel(search_view s, round_control* control) {
               : ((best >> 48) + 1) << 48;
     for (const offset_t p : grid_items(s.nnz)) {
       if (!s.is_open(p) || rank_of(s, p) >= end) continue;
-      simt::atomic_min(s.least_of_row + s.row_of[p], static_cast<std::uint64_t>(p));
-      simt::atomic_min(s.least_of_col + s.a.idx[p], static_cast<std::uint64_t>(p));
+      s.claim(static_cast<std::uint64_t>(p));
     }
     simt::sync_grid();
     for (const offset_t i : grid_items(s.n)) {
       const std::uint64_t p = simt::load_shared_state(s.least_of_row + i);
-      if (p == nobody) continue;
-      s.least_of_row[i] = nobody;
+      if (p == nobody || s.row_of[p] != i) continue;
       const index_t j = s.a.idx[p];
       if (simt::load_shared_state(s.least_of_col + j) != p) continue;
       s.col_of_row[i] = j;
@@ -206,7 +215,7 @@ GSOFA_KERNEL void greedy_kernel(search_view s, round_control* control) {
           static_cast<std::uint32_t>(j);
     }
     simt::sync_grid();
-    for (const offset_t j : grid_items(s.n)) s.least_of_col[j] = nobody;
+    for (const offset_t i : grid_items(s.n)) s.least_of_row[i] = s.least_of_col[i] = nobody;
     const std::uint32_t matched = simt::load_shared_state(control->matched + round % 3);
     give_op op{s, s.matched};
     const offset_t share = (offset_t{matched} - 1) / simt::grid_size() + 1;

@@ -121,18 +121,25 @@ class greedy {
     if (open_.empty()) b.next_seed = b.seeds.size();
   }
 
-  // Matches the entries that are the least of the round in their row and column.
+  // Matches the entries that are the least of the round in their row, their column and the rows
+  // whose gains they change.
   void match_least() {
-    for (const offset_t p : open_) {
-      row(p) = std::min(row(p), p);
-      col(p) = std::min(col(p), p);
-    }
+    for (const offset_t p : open_)
+      claim(p, [](offset_t& least, offset_t p) { least = std::min(least, p); });
     matched_.clear();
     for (const offset_t p : open_) {
       if (row(p) == p && col(p) == p) matched_.push_back(p);
     }
-    for (const offset_t p : open_) row(p) = col(p) = nobody;
+    for (const offset_t p : open_) claim(p, [](offset_t& least, offset_t) { least = nobody; });
     for (const offset_t p : matched_) m_.match(in_.row_of[at(p)], in_.col_of(at(p)));
+  }
+  template <class Action>
+  void claim(offset_t p, const Action& action) {
+    action(row(p), p);
+    action(col(p), p);
+    const auto line = in_.t.row(in_.col_of(at(p)));
+    if (in_.is_long(line)) return;
+    for (const index_t i : line) action(row_[at(i)], p);
   }
   offset_t& row(offset_t p) { return row_[at(in_.row_of[at(p)])]; }
   offset_t& col(offset_t p) { return col_[at(in_.col_of(at(p)))]; }

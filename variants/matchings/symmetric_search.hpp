@@ -80,7 +80,8 @@ class search_steps {
   /// Matches entries until none has an unmatched row and column. A round takes the entries with the
   /// largest key_with() that have a gain or, if none has, the first and those less than seeds_of()
   /// behind it (early seeds must not contradict each other). It matches those that are the least of
-  /// the round in their row and column. keys: by candidate, without gains.
+  /// the round in their row, their column and the rows of this column, whose gains they change.
+  /// keys: by candidate, without gains.
   virtual void match_greedily(std::span<const std::uint16_t> keys, pairs& m) = 0;
   /// The gain of each candidate.
   virtual std::vector<std::uint16_t> gains(const pairs& m) = 0;
