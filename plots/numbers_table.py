@@ -138,7 +138,7 @@ for (matrix, _, kept), of in table("2026-11-26_cpu2_superlu_dist/wall_seconds.cs
     elif kept == "default" and len(of) == 3:
         wall.setdefault(matrix.replace("gen:grid7:nx=30", "7-point grid"), []).append(own / median(of.all_s))
 check(SUPERLU, "| {m} | {' | '.join(f'{v:.2f}' for v in values)} |", [Row(m=m, values=v) for m, v in wall.items()])
-rows = table("2026-11-29_cpu2_matching/mc64.csv").where(rows="given")
+rows = table("2026-11-30_cpu2_matching/mc64.csv").that(lambda r: r.rows == "given" and r.match_s != "")
 check(SUPERLU, "…| {matrix} | {n:,} | {mc64_s:.3f} s | {weighted_s:.3f} s | {match_s:.3f} s |", rows)
 check(SUPERLU, "| sum of {len(rows)} | - | {sum(rows.mc64_s):.2f} s | {sum(rows.weighted_s):.2f} s | {sum(rows.match_s):.2f} s |")
 check(SUPERLU, "take {mean(rows.weighted_s / rows.mc64_s):.2f} times MC64's time, libgsofa's routine {mean(rows.match_s / rows.mc64_s):.2f} times")
