@@ -267,7 +267,7 @@ for (program, threads, k), of in found.items():
 once = [f"{mean(found[program, threads, 1]['automatic']):.2f}" for program, threads in (("splu", 1), ("cholmod", 1), ("superlu_dist", 1), ("cudss", 16))]
 check("README.md", "one solve in the order `automatic` takes {once[0]} times as long in SciPy's `splu` as in the best order that is known, {once[1]} in CHOLMOD, "
       "{once[2]} in SuperLU_DIST and {once[3]} in cuDSS")
-for family, of in matchings.ratios(matchings.tables([RECORDS / "2026-11-29_cpu2_matching"])[0]).items():
+for family, of in matchings.ratios(matchings.tables([RECORDS / "2026-11-30_cpu2_matching"])[0]).items():
     cells = ["{:.2f} ({:.2f})".format(mean(v), max(v)) for v in of.values()]
     check(STUDY.format("matchings"), "| {family} | {len(of['maximum'])} | {' | '.join(cells)} |")
 
