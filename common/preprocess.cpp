@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "common/augment.hpp"
 #include "common/matching.hpp"
 
 #ifdef GSOFA_HAVE_BTF
@@ -12,6 +13,25 @@
 #endif
 
 namespace gsofa {
+
+namespace {
+
+// Operations of BTF's search for each entry: one path at a time, O(n nnz) in all. No real matrix of
+// the studies needs more than 111, grids with exchanged rows need thousands.
+[[maybe_unused]] constexpr double most_work = 128;
+
+// Shortest paths, many at a time.
+[[maybe_unused]] void complete(const pattern_view& a, transversal& t) {
+  matchings::pairs m(a.n_rows);
+  for (index_t j = 0; j < a.n_cols; ++j) {
+    if (t.row_of_col[at(j)] != -1) m.match(t.row_of_col[at(j)], j);
+  }
+  matchings::augment(a, m);
+  t.row_of_col = std::move(m.row_of_col);
+  t.structural_rank = a.n_rows - static_cast<index_t>(std::ranges::count(t.row_of_col, -1));
+}
+
+}  // namespace
 
 std::string matching_library() {
 #ifdef GSOFA_HAVE_BTF
@@ -34,10 +54,11 @@ transversal maximum_transversal([[maybe_unused]] const pattern_view& a) {
   std::vector<int> work(5 * at(n_rows) + 1);
   double operations = 0;
   transversal t;
-  t.structural_rank = btf_maxtrans(n_cols, n_rows, ptr.data(), idx.data(), 0.0, &operations,
+  t.structural_rank = btf_maxtrans(n_cols, n_rows, ptr.data(), idx.data(), most_work, &operations,
                                    match.data(), work.data());
   // match[j] is the row of A matched to column j
   t.row_of_col.assign(match.begin(), match.end());
+  if (operations < 0 && n_rows == n_cols) complete(a, t);  // most_work did not suffice
   return t;
 #else
   throw needs_library("matching", "SuiteSparse BTF", "libsuitesparse-dev");

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "variants/matchings/augment.hpp"
+#include "common/augment.hpp"
 
 namespace gsofa::matchings {
 

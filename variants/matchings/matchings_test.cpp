@@ -74,6 +74,11 @@ TEST_CASE("matchings by pattern are of maximum cardinality and repeat") {
   }
 }
 
+TEST_CASE("a maximum matching that BTF does not finish in its share of work is completed") {
+  const pattern a = generate("exchanged_rows:grid7:nx=24,ny=24,nz=24");
+  CHECK(reference::fault_of_matching(a, nullptr, compute_matching(a, {}, "maximum")) == "");
+}
+
 TEST_CASE("symmetric finds the rows of shuffled symmetric patterns") {
   for (const char* spec : {"grid5:nx=23,ny=17", "grid7:nx=9,ny=8,nz=7", "triangles:nx=14",
                            "arrow:n=300", "tridiagonal:n=200", "random:n=400,degree=4"}) {

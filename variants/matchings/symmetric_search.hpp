@@ -22,8 +22,8 @@
 #include <span>
 #include <vector>
 
+#include "common/augment.hpp"
 #include "common/matching.hpp"
-#include "variants/matchings/augment.hpp"
 #include "variants/matchings/colours.hpp"
 
 namespace gsofa::matchings {

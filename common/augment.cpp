@@ -1,4 +1,4 @@
-#include "variants/matchings/augment.hpp"
+#include "common/augment.hpp"
 
 #include <algorithm>
 
