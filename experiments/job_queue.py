@@ -34,6 +34,8 @@ class Job:
     judged: bool = False  # the part holds records of verified runs
     verdict: str = r"\S"  # the last line of the log that matches it is noted
     environment: dict = dataclasses.field(default_factory=dict)
+    alone: bool = False  # nothing else runs at the same time
+    placed: list = dataclasses.field(default_factory=list)  # the cores that it had
 
     def line(self):
         """The job as a line for the shell, which also reports a program that is absent."""
@@ -83,6 +85,8 @@ def latest(part):
     cases = {}
     whole = [line for line in part.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")] if part.exists() else []
     for r in json_lines.lines_of(b"".join(whole), part):
+        if r.get("kind") == "regret":  # its program judges it
+            continue
         if r.get("kind") == "order":
             cases[json.dumps([r["matrix"]["name"], r["order"], r["seed"], r.get("shuffle", 0)])] = r
             continue
@@ -117,7 +121,7 @@ class Results:
     def add(self, job, verdict, status, seconds, note):
         """Records what became of a job and joins what it found to what the others did."""
         self.jobs[job.name] = {"name": job.name, "verdict": verdict, "exit_status": status, "note": note,
-                               "seconds": round(seconds, 1), "command": job.line(), "version": self.version}
+                               "seconds": round(seconds, 1), "cores": job.placed, "command": job.line(), "version": self.version}
         if job.part and job.part.parent.exists():
             self.join(job.part.parent)
         write_whole(self.file, "".join(json.dumps(j) + "\n" for j in self.jobs.values()).encode())
@@ -177,6 +181,9 @@ class Queue:
                 self.finish(job, "not begun", None, 0, f"{missed[0]} did not pass")
             elif unfinished.intersection(job.after) or (job.gpus > 0) in full:
                 left.append(job)
+            elif self.running and (job.alone or self.running[0][0].alone):
+                full = {False, True}
+                left.append(job)
             elif job.gpus <= len(self.gpus) and job.cores <= len(self.cores):
                 self.start(job)
             else:
@@ -188,6 +195,7 @@ class Queue:
         """Begins a job on GPUs and cores of its own, in a process group of its own."""
         gpus, self.gpus = self.gpus[:job.gpus], self.gpus[job.gpus:]
         cores, self.cores = self.cores[:job.cores], self.cores[job.cores:]
+        job.placed = cores
         if job.part:
             job.part.parent.mkdir(exist_ok=True)
         # A job without a GPU sees the first one, so that its records name the same machine as the others.
@@ -217,6 +225,8 @@ class Queue:
             note = next((line for line in reversed(lines) if re.search(job.verdict, line)), "")
             # Status 4 is a timeout, running out of memory or an error in a case: the records tell which.
             good = status in ([*job.exits, 4] if job.judged else job.exits)
+            if any(line.endswith("the program was ended)") for line in lines):
+                good, note = False, "a run ignored its limit and ended the program: another call goes on behind it"
             try:
                 for r in latest(job.part) if job.judged else ():
                     if not acceptable(r):

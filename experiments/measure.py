@@ -22,8 +22,9 @@ commands.toml, if there is one, has a [[command]] table for each thing that no c
   exit         the exit statuses that are right ([0])
   environment  a table of environment variables
 
-A job has its GPUs and cores for itself until it ends. OUT receives records.jsonl and counting.jsonl (groups paper and
-smoke) or GROUP.jsonl, checks.txt, a log of each job in logs/, and jobs.jsonl: verdict, exit status and seconds. These
+A job has its GPUs and cores for itself until it ends; with --alone it has the machine for itself, and all matrices of a group are
+one job, so that its cases alternate (prepared first: several matrices at a time). OUT receives records.jsonl and counting.jsonl (groups paper and
+smoke) or GROUP.jsonl, checks.txt, a log of each job in logs/, and jobs.jsonl: verdict, exit status, seconds and cores. These
 files are always whole: they are joined from parts/, where each job has a file of its own. Called again with the same
 OUT, the program leaves out what passed and goes on with the rest. Exit status: 0 if all jobs passed, 1 if one did not,
 2 for a wrong call or file. Python 3.11, standard library only.
@@ -80,8 +81,8 @@ def expand(matrices, folders):
     bundled = tomllib.loads((HERE / "datasets.toml").read_text())["bundled"]
     for m in matrices:
         if folder := folders.get(m):
-            found = [f for f in folder.iterdir() if f.name.endswith((".mtx", ".mtx.gz", ".bin"))]
-            yield from map(str, sorted(found, key=lambda f: (f.stat().st_size, f)))
+            found = [f for f in (ROOT / folder).iterdir() if f.name.endswith((".mtx", ".mtx.gz", ".bin"))]
+            yield from (str(folder / f.name) for f in sorted(found, key=lambda f: (f.stat().st_size, f)))
         elif m == "@bundled" or m in MATRIX_KINDS:
             yield from (b["name"] for b in bundled if m == "@bundled" or b.get("kind", "real") == MATRIX_KINDS[m])
         else:
@@ -119,7 +120,8 @@ class Plan:
             pathlib.Path(os.path.relpath(p, ROOT)) for p in (args.build, args.out, args.prepared))
         self.gsofa, self.counting = str(self.build / "gsofa"), str(self.build / "gsofa_counting")
         self.preparing = args.action == "prepare"
-        self.folders = {word: folder for word in MATRIX_KINDS if (folder := getattr(args, word[1:], None))}
+        self.alone = getattr(args, "alone", False)
+        self.folders = {word: pathlib.Path(os.path.relpath(folder, ROOT)) for word in MATRIX_KINDS if (folder := getattr(args, word[1:], None))}
 
     def add(self, job):
         self.jobs.setdefault(job.name, job)
@@ -149,9 +151,9 @@ class Plan:
         self.add(Job("build.compile", ["ninja", "-C", self.build, "-j", cores], cores=cores, after=[made]))
 
     def add_prepare(self, matrix, order="metis", match="auto", seed=-1):
-        """The names of the jobs to wait for: none where the matrix is a file or was prepared before."""
+        """The names of the jobs to wait for: none where the matrix was prepared before, or is a file that a job of its own reads."""
         file = kept_file(self.prepared, matrix, order, match, seed)
-        if is_path(matrix) or (ROOT / file).exists():
+        if (is_path(matrix) and not (self.alone and matrix.endswith((".mtx", ".mtx.gz")))) or (ROOT / file).exists():
             return []
         return [self.add(Job(f"prepare.{file.stem}", [self.gsofa, "prepare", "--matrix", matrix, "--order", order,
                                                       "--match", match, "--seed", seed, "--out", file]))]
@@ -182,7 +184,7 @@ class Plan:
             if tool == "check" or not v["planted"]:
                 self.add_check(v["name"], self.args.suite, tool)
 
-    def add_study(self, study):
+    def add_study(self, study, group):
         def read(file, key):
             try:
                 tables = read_tables((HERE / study / file).read_text(), key)
@@ -192,33 +194,34 @@ class Plan:
                 return []
             except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
                 raise Fault(f"{HERE / study / file}: {e}") from e
-            return [t for t in tables if self.args.group in t.get("groups", [])]
+            return [t for t in tables if group in t.get("groups", [])]
         cases, commands = read("spec.toml", "case"), read("commands.toml", "command")
         if not cases and not commands:
-            raise Fault(f"{study}: neither cases nor commands in group '{self.args.group}'")
-        self.add_cases(study, cases)
+            raise Fault(f"{study}: neither cases nor commands in group '{group}'")
+        self.add_cases(study, group, cases)
         for command in commands:
             try:
                 self.add_command(study, command)
             except (KeyError, TypeError, ValueError) as e:
                 raise Fault(f"{study}/commands.toml: '{command.get('name', '')}': {e!r}") from e
 
-    def add_cases(self, study, cases):
-        """A job runs the cases of one matrix for one program, one kind of device and one number of ranks."""
+    def add_cases(self, study, group, cases):
+        """A job runs the cases of one matrix (with --alone of all) for one program, one kind of device (all) and one number of ranks."""
         jobs = {}
         for case, kind in itertools.product(cases, self.args.device or KINDS):
             named = [v for v in self.variants.values() if v["device"] == kind and not v["planted"] and
                      any(fnmatch.fnmatch(v["name"], p) for p in case.get("variants", "*"))]
             gpus, ranks = max(case.get("gpus", 0), int(kind == "gpu")), case.get("ranks", 1)
-            enough = gpus <= len(self.machine.gpus) and (ranks == 1 or shutil.which("mpirun"))
+            most = len(self.machine.cores)
+            enough = gpus <= len(self.machine.gpus) and (ranks == 1 or shutil.which("mpirun") and (ranks <= most or not self.alone))
             here = [v for v in named if v["available"] and enough]
             if named and not here and not self.preparing:
                 self.left_out.update({(study, v["name"]): None for v in named})
             if not (named if self.preparing else here):
                 continue
-            most = len(self.machine.cores)
             threads = case.get("threads", 0) or (most if any(v["multithreaded"] for v in here) else 1)
-            cores = min(most, max(ranks, self.machine.share(gpus) if gpus else ranks * threads))
+            shared = self.machine.share(gpus) if gpus and not self.alone else ranks * threads
+            cores = most if self.alone and ranks > 1 else min(most, max(ranks, shared))
             for m in expand(case["matrices"], self.folders):
                 if self.args.matrix and m not in self.args.matrix:
                     continue
@@ -228,19 +231,22 @@ class Plan:
                     continue
                 if self.args.check != "none":
                     after += [self.add_check(v["name"], self.args.check) for v in here]
-                job = jobs.setdefault((m, kind, case.get("counting", False), ranks), Job("", []))
+                which = ("", "") if self.alone else (m, kind)
+                job = jobs.setdefault((*which, case.get("counting", False), ranks), Job("", [], alone=self.alone))
                 job.gpus, job.cores, job.after = max(job.gpus, gpus), max(job.cores, cores), job.after + after
         for (m, kind, counting, ranks), job in jobs.items():
             matrix = pathlib.Path(m).stem if is_path(m) else file_name(m)
-            job.name = f"{study}.{matrix}.{kind}" + (f".{ranks}ranks" if ranks > 1 else "") + ".counting" * counting
-            file = self.args.group if self.args.group not in ("paper", "smoke") else "" if counting else "records"
+            job.name = f"{study}.{group if self.alone else f'{matrix}.{kind}'}" + (f".{ranks}ranks" if ranks > 1 else "") + ".counting" * counting
+            file = group if group not in ("paper", "smoke") else "" if counting else "records"
             file += "_counting" * counting if file else "counting"
             job.part, job.judged = self.args.out / "parts" / f"{file}.jsonl" / f"{job.name}.jsonl", True
-            job.argv = [*launcher(ranks), self.counting if counting else self.gsofa, "experiment",
-                        f"experiments/{study}/spec.toml", "--group", self.args.group, "--device", kind, "--matrix", m,
-                        "--prepared", self.prepared, "--resume", "--out", os.path.relpath(job.part, ROOT)]
-            for word, folder in self.folders.items():
-                job.argv += [f"--{word[1:]}", folder]
+            job.argv = [*launcher(ranks, self.alone), self.counting if counting else self.gsofa, "experiment",
+                        f"experiments/{study}/spec.toml", "--group", group, "--prepared", self.prepared, "--resume",
+                        "--out", os.path.relpath(job.part, ROOT)]
+            words = [*(("matrix", name) for name in ([m] if m else self.args.matrix or ())),
+                     *(("device", name) for name in ([kind] if kind else self.args.device or ())),
+                     *((word[1:], folder) for word, folder in self.folders.items())]
+            job.argv += [text for word, value in words for text in (f"--{word}", value)]
             self.add(job)
 
     def add_command(self, study, command):
@@ -272,9 +278,10 @@ class Plan:
                       "commit": re.search(r"\b[0-9a-f]{40}\b|$", self.version)[0],
                       "part": os.path.relpath(part or ROOT, ROOT), **chosen}
             argv, then = ([w.format_map(places) for w in command.get(k, [])] for k in ("argv", "then"))
-            self.add(Job(name, argv, gpus, command.get("cores", self.machine.share(gpus)) or len(self.machine.cores), after,
+            most = len(self.machine.cores)
+            self.add(Job(name, argv, gpus, min(command.get("cores", self.machine.share(gpus)) or most, most), after,
                          command.get("exit", [0]), part, then, bool(part) and not then and part.suffix == ".jsonl",
-                         environment=command.get("environment", {})))
+                         environment=command.get("environment", {}), alone=self.alone))
 
 
 def print_table(plan, results, verdicts):
@@ -312,7 +319,7 @@ def parse(words):
         option("out", type=absolute, metavar="OUT", help="the folder that receives the results")
         if name in ("prepare", "run"):
             option("study", nargs="+", metavar="STUDY", help="a folder of experiments/")
-            option("--group", default="smoke", help="smoke (default), paper, or another group of the study")
+            option("--group", action="append", help="smoke (default), paper, or another group of the study; may be repeated with --alone")
             option("--matrix", action="append", help="only the cases of this matrix; may be repeated")
             for word, kind in MATRIX_KINDS.items():
                 option(f"--{word[1:]}", type=absolute, metavar="FOLDER", help="Matrix Market files, or prepared ones, as "
@@ -332,13 +339,18 @@ def parse(words):
         if name == "run":
             option("--check", choices=("none", "small", "full"), default="small",
                    help="the suite that a variant must pass before it runs (default: small)")
+            option("--alone", action="store_true", help="one job at a time, which has all matrices of a group; ranks are bound to cores")
         option("--build", type=absolute, default=ROOT / "build" / "release", help="the folder of the programs")
         option("--prepared", type=absolute, default=ROOT / "results" / "prepared",
                help="the folder that keeps prepared matrices (default: results/prepared)")
         option("--seconds", type=float, default=0, help="all jobs are ended after this many seconds (default: no limit)")
         option("--gpus", metavar="0,1,...", help="the GPUs to use (default: all that are visible)")
         option("--dry-run", action="store_true", help="prints the jobs and runs none")
-    return parser.parse_args(words)
+    args = parser.parse_args(words)
+    args.group = getattr(args, "group", None) or ["smoke"]
+    if len(args.group) > 1 and not getattr(args, "alone", False):
+        parser.error("several groups need --alone")
+    return args
 
 
 def main(words):
@@ -349,8 +361,8 @@ def main(words):
         plan.add_build()
     if args.action == "check":
         plan.add_checks()
-    for study in args.study:
-        plan.add_study(study)
+    for study, group in itertools.product(args.study, args.group):
+        plan.add_study(study, group)
     jobs = sorted(plan.jobs.values(), key=lambda j: not j.name.startswith(("prepare.", "check.")))
     if args.dry_run:
         for j in jobs:

@@ -52,6 +52,7 @@ elif words[0] == "prepare":
 else:
     print("text\\n" + what + " pass 1 2 3\\nend")
 time.sleep(behaviour.get("seconds", 0))
+print(behaviour.get("said", ""))
 with open(here / "ran", "a") as f:
     f.write(json.dumps([words[0], what, begin, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES"),
                         sorted(os.sched_getaffinity(0))]) + "\\n")
@@ -191,6 +192,28 @@ class Measure(unittest.TestCase):
         part = self.out / "parts" / "records.jsonl" / "study.m2.gpu.jsonl"
         self.assertTrue(part.read_text().endswith('{"cut":'))
 
+    def test_alone_one_job_has_all_matrices_and_the_machine(self):
+        self.behave(seconds=0.1)
+        folder = self.root / "files"
+        folder.mkdir()
+        (folder / "f.mtx").touch()
+        self.spec('matrices = ["m1", "@real"]\nvariants = ["gpu_a", "cpu_a"]\nthreads = 1')
+        tables = self.study / "spec.toml"
+        tables.write_text(tables.read_text() + tables.read_text().replace("smoke", "more"))
+        self.call("run", "study", "--check", "none", "--alone", "--group", "smoke", "--group", "more", "--matrix", "m1", "--matrix", "files/f.mtx",
+                  "--device", "cpu", "--real", folder)
+        *prepared, one, other = self.ran()
+        self.assertEqual(sorted(r[:2] for r in prepared), [["prepare", "files/f.mtx"], ["prepare", "m1"]])
+        self.assertGreaterEqual(other[2], one[3])
+        self.assertEqual([(j["name"], j["cores"]) for j in self.lines("jobs.jsonl")][2:], [(f"study.{g}", one[5]) for g in ("smoke", "more")])
+        self.assertEqual(len(one[5]), 1)
+        self.call("run", "study", "--group", "smoke", "--group", "more", code=2)
+
+    def test_a_program_that_its_limit_ended_has_not_passed(self):
+        self.spec('matrices = ["m1"]\nvariants = ["gpu_a"]')
+        self.behave(exit={"m1": 4}, said="[1/2] m1 gpu_a: timeout (ignored its limit of 1 s; the program was ended)")
+        self.assertIn("another call goes on behind it", self.call("run", "study", "--check", "none", code=1).stdout)
+
     def test_a_signal_ends_the_jobs(self):
         self.behave(endless=["m1"])
         with subprocess.Popen([*self.command("run", "study", "--check", "none"), "--gpus", "0"], stdout=subprocess.PIPE) as process:
@@ -309,10 +332,11 @@ cores = 0
 
     def test_committed_studies_make_jobs(self):
         """Every group of every study can be planned."""
+        shutil.copytree(HERE / "regret", self.root / "experiments" / "regret")
         for file in sorted(HERE.glob("*/spec.toml")):
             (self.root / "experiments" / file.parent.name).mkdir()
             tables = read_tables(file.read_text())
-            for name in ("spec.toml", "commands.toml", "inputs.txt"):
+            for name in ("spec.toml", "commands.toml", "inputs.txt", "profiled.txt"):
                 if not (file.parent / name).exists():
                     continue
                 shutil.copy(file.parent / name, self.root / "experiments" / file.parent.name)

@@ -4,7 +4,7 @@
   tools.py throughput MATRIX VARIANT LOG BANDWIDTH COMMIT [complete]  one JSON line: throughput over all launches of ncu's
                                    CSV log, next to the throughput of a copy (which copy_bandwidth prints), and
                                    as percent of the peaks of DRAM and L2, by time, where the log has it. complete: the
-                                   log has every launch of the search, not only the first ones
+                                   log has every launch of the search, not only the first ones. MATRIX may be a file
   tools.py ncu MATRIX VARIANT LOG  ncu's CSV log as matrix,variant,launch,kernel,metric,unit,value
   tools.py rates NCU BANDWIDTH     throughput of each matrix and variant in the output of `ncu`, over all its launches, and as percent of
                                    the copy
@@ -14,6 +14,7 @@ import csv
 import json
 import os
 import platform
+import re
 import sys
 import time
 
@@ -72,7 +73,7 @@ def throughput(matrix, variant, log, bandwidth, commit, complete=False):
     percent = {key: shares[metric + PERCENT] / sums["gpu__time_duration.sum"] for key, metric in
                (("dram_percent", "dram__bytes.sum"), ("l2_percent", "lts__t_bytes.sum")) if metric + PERCENT in shares}
     print(json.dumps({
-        "matrix": matrix, "variant": variant, "gpu": copy["gpu"], "commit": commit,
+        "matrix": re.sub(r"^(?!gen:).*/|\.mtx(\.gz)?$", "", matrix), "variant": variant, "gpu": copy["gpu"], "commit": commit,
         "host": platform.node(), "time_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "launches": len(launches), "complete": complete, "seconds": seconds,
         "dram_gb_per_s": sums["dram__bytes.sum"] / seconds / 1e9,

@@ -4,8 +4,8 @@
   regret.py --build FOLDER --out FILE.jsonl [--programs splu,cholmod,superlu_dist,cudss] [--threads 1] [--order SPEC]...
             [--folder FOLDER]... INPUTS.tsv [NAME...]
 
-INPUTS.tsv has a family and an input (a file of a --folder, without .mtx.gz, or gen:SPEC) in each line; NAMEs (families, or shell patterns
-of inputs) select some. `gsofa order` computes every order; then each program solves in all of them and in its own. Equal orders are solved
+INPUTS.tsv has a family and an input (a file of a --folder, without .mtx.gz, or gen:SPEC) in each line; NAMEs (lines, families, or shell
+patterns of inputs) select some. `gsofa order` computes every order; then each program solves in all of them and in its own. Equal orders are solved
 once. cudss_solve computes the orders itself. Inputs that FILE.jsonl already has for a program are left out. README.md explains the fields.
 Exit status 1 if a program has no times for an input, or a residual of 1e-6 or more.
 """
@@ -139,7 +139,7 @@ def inputs(args):
     """(family, name, what programs read) of the inputs that the arguments select."""
     for text in args.inputs.read_text(encoding="utf-8").splitlines():
         family, name = text.split("\t")
-        if args.names and not any(fnmatch.fnmatch(name, word) or word == family for word in args.names):
+        if args.names and not any(fnmatch.fnmatch(name, word) or word in (family, text) for word in args.names):
             continue
         place = name if name.startswith("gen:") else next((f / f"{name}.mtx.gz" for f in args.folder if (f / f"{name}.mtx.gz").is_file()), None)
         if place:
