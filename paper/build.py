@@ -101,7 +101,7 @@ class Content:
             return f"{claims.value_text(found, s)}, n = {found.n}" if found else ""
         rows = [(f"{q['id']}: {s['says']}", *(cell(s, k) for k in rules.KINDS))
                 for q in self.judge.questions for s in q["statements"] if s["kinds"]]
-        return self.put(("statement", *rules.KINDS), rows, (0.2, *[0.12] * len(rules.KINDS)))
+        return self.put(("statement", *rules.KINDS), rows, (0.2, *[0.8 / len(rules.KINDS)] * len(rules.KINDS)))
 
     def call_claims(self, item):
         rows = [(*verdict_row(s), claims.row_of(s)[6]) for s in self.judge.appendix if s["item"] == item]

@@ -111,7 +111,7 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual((s["word"], real.n, real.hosts), (rules.SIZE, 13, 1))
         self.assertAlmostEqual(real.value, 2 * 1.5 ** (1 / 13), 3)
         self.assertTrue(1.98 < real.low < real.value < real.high < 2.4)
-        self.assertEqual({k: f.n for k, f in s["kinds"].items()}, {"original": 1, "real": 13, "generated": 1})
+        self.assertEqual({k: f.n for k, f in s["kinds"].items()}, {"original": 1, "real": 13, "generated": 1, rules.SMALL: 1})
 
     def test_times_without_digests(self):
         r = run("m", "x", 1, 2, 4) | {"phases_s": {"compact": 1.5}}

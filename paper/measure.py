@@ -145,9 +145,9 @@ class Measured:
         self.kinds, self.large = {}, set()  # of matrices; large: those with rules.LARGE_ORDER rows or more
         self.by_variant = collections.defaultdict(list)
         for r in self.runs:
-            if r["matrix"]["n"] < rules.LEAST_ORDER or "pattern" in r["wants"] or records.is_replaced(r):
+            if "pattern" in r["wants"] or records.is_replaced(r):
                 continue
-            self.kinds[canonical(r["matrix"]["name"])] = kind_of(r["matrix"])
+            self.kinds[canonical(r["matrix"]["name"])] = rules.SMALL if r["matrix"]["n"] < rules.LEAST_ORDER else kind_of(r["matrix"])
             if r["matrix"]["n"] >= rules.LARGE_ORDER:
                 self.large.add(canonical(r["matrix"]["name"]))
             self.by_variant[r["variant"]].append((r, {k: records.as_text(v) for k, v in records.settings(r).items()}))
@@ -179,10 +179,11 @@ class Measured:
             return {key: median_case(values, str(key)) for key, values in self.lines(side, quantity).items()}
         best = side.get("best_of")
         named = {k: records.as_text(v) for k, v in side.items() if k not in ("variant", "best_of")}
+        several = len(variants_of(side)) > 1  # a setting that one of them lacks selects runs of the others
         groups, differ = collections.defaultdict(lambda: collections.defaultdict(list)), collections.defaultdict(set)
         for r, settings in (of for variant in variants_of(side) for of in self.by_variant[variant]):
             if r["counting"] != (quantity in COUNTED) and quantity not in EXACT or \
-                    any(settings.get(k) != v for k, v in named.items()):
+                    any(settings.get(k, v if several else None) != v for k, v in named.items()):
                 continue
             if not (r["status"] in FINISHED if quantity == "verified" else records.is_usable(r) or r["status"] == "timeout"):
                 continue
@@ -190,9 +191,9 @@ class Measured:
             groups[key][f"{r['variant']} {settings[best]}" if best else ""].append(r)
             for k, v in settings.items():
                 differ[key[0], k].add(v)
-        several = dict.fromkeys(k for (_, k), v in differ.items() if len(v) > 1 and k != best and quantity not in EXACT)
-        if several:
-            raise records.Refused(f"runs of {' and '.join(variants_of(side))} on one host differ in {', '.join(several)}")
+        unnamed = dict.fromkeys(k for (_, k), v in differ.items() if len(v) > 1 and k != best and quantity not in EXACT)
+        if unnamed:
+            raise records.Refused(f"runs of {' and '.join(variants_of(side))} on one host differ in {', '.join(unnamed)}")
         complete = {key: of for key, of in groups.items()
                     if {r["variant"] for runs in of.values() for r in runs} == set(variants_of(side))}
         return {key: case for key, of in complete.items() if (case := self.case(of, quantity, f"{key} {side}"))}

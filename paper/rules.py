@@ -7,11 +7,12 @@ RULES = """\
 A question of the paper has one or more statements. A statement compares a quantity of two cases, matrix by matrix, on one host
 at one commit with one order of the matrix: a ratio of medians, where 1 is no effect. Some statements are a rank correlation (no
 effect: 0.1), a share of the matrices (no effect: 1/2) or a size, which has no value without effect.
-The values of the matrices are combined as the paper combines them. Matrices with fewer than 1,000 rows are left out: their
-times are those of a call.
+The values of the matrices are combined as the paper combines them. Matrices with fewer than 1,000 rows are a kind of
+their own: their times are those of a call.
 
-Kinds of matrices: original (bcsstk18), real, finite elements, power grid, generated, stand-in. The verdict rests on real
-matrices, the original among them. The other kinds are shown next to it, stand-ins last.
+Kinds of matrices: original (bcsstk18), real, finite elements, power grid, circuit, space x time, generated, n < 1,000, stand-in. The
+verdict rests on real matrices, the original among them. The other kinds are shown next to it, stand-ins last. Circuits and
+space x time are of generators; older records count them as generated.
 
 Interval: 95 %, percentiles of 999 replicates. Each replicate draws hosts with replacement, then matrices of the kind, then the
 runs of each case. On several hosts the value of a matrix is the median of the hosts; a matrix that no drawn host measured keeps
@@ -48,7 +49,8 @@ and have no verdict. Four GPUs of one host stand for the six of a node only wher
 of several GPUs to the processors of another program cannot be tested with another number of GPUs and other processors. One GPU is no
 test of a statement about six, nor of one about 44 nodes. A size (GB/s, %) depends on the hardware and has no verdict on other hardware.
 """
-KINDS = ("original", "real", "finite elements", "power grid", "generated", "stand-in")
+SMALL = "n < 1,000"  # of any kind
+KINDS = ("original", "real", "finite elements", "power grid", "circuit", "space x time", "generated", SMALL, "stand-in")
 JUDGED, LARGE = "real", "real, n >= 10,000"  # with the original
 LARGE_ORDER = 10000
 WORDS = SIZE, DIRECTION, NOT, UNTESTED = ("holds in size", "holds in direction", "does not hold", "cannot be tested here")

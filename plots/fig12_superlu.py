@@ -9,7 +9,7 @@ import style
 import style_kinds as kinds
 from fig10_fill2 import MAXID
 
-RIVAL = ratios.case(("peer_superlu_dist", "peer_superlu_dist_parallel"), "time", fewest=True)
+RIVAL = ratios.case(("peer_superlu_dist", "peer_superlu_dist_parallel"), "time", fewest=True, relax=1)
 ONE_NODE = (1.6, 0.833, 2.8, 1.6, 1.03, 2.6, 2, 13.8, 11.3, 19.3, 6.7, 7.4, 3.2)  # the paper's matrices
 
 ANSWER = ("On real matrices `gpu_maxid` on one GPU takes {gpu_maxid, one GPU} times as long as SuperLU_DIST on its best number of ranks, "

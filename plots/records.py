@@ -21,7 +21,7 @@ import json_lines  # noqa: E402
 
 DATASETS = ROOT / "experiments" / "datasets.toml"
 MATRICES = ROOT / "experiments" / "matrices"
-KINDS = ("original", "real", "finite elements", "power grid", "generated", "stand-in")
+KINDS = ("original", "real", "finite elements", "power grid", "circuit", "space x time", "generated", "stand-in")
 REAL = KINDS[:2]  # what "real" means in a headline: the original is a real matrix too
 TRUSTED = json_lines.TRUSTED
 load_of = json_lines.load_of
@@ -35,12 +35,12 @@ class Absent(Exception):
 
 
 def files_of(sources):
-    """The files themselves, and every *.jsonl of the folders, by name. Refused if one does not exist."""
+    """The files themselves, and every *.jsonl of the folders, by name, but no jobs of measure.py. Refused if one does not exist."""
     files = []
     for source in map(Path, sources):
         if not source.exists():
             raise Refused(f"{source}: no such file or folder")
-        files += sorted(source.glob("*.jsonl")) if source.is_dir() else [source]
+        files += [f for f in sorted(source.glob("*.jsonl")) if f.name != "jobs.jsonl"] if source.is_dir() else [source]
     return files
 
 
@@ -215,8 +215,10 @@ def case_name(run):
 
 
 def settings(run):
-    """Everything that can be named to select a run: its options, threads, chunk_size and ranks."""
-    return {**run["options"], "threads": run["threads"], "chunk_size": run["chunk_size"], "ranks": run["mpi"]["ranks"]}
+    """Everything that can be named to select a run: its options, threads, chunk_size and ranks. Runs of SuperLU_DIST that do not state
+    `relax` had no relaxed supernodes."""
+    relax = {"relax": 1} if run["variant"].startswith("peer_superlu_dist") else {}
+    return {**relax, **run["options"], "threads": run["threads"], "chunk_size": run["chunk_size"], "ranks": run["mpi"]["ranks"]}
 
 
 def as_text(value):

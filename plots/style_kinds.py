@@ -15,8 +15,8 @@ import style_dots as dots
 from style import plt
 
 # (colour, marker) of each kind, after Okabe and Ito; stand-ins are hollow.
-LOOKS = dict(zip(records.KINDS, (("#000000", "D"), ("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "^"), ("#cc79a7", "v"),
-                                 ("#8c8c8c", "o"))))
+LOOKS = dict(zip(records.KINDS, (("#000000", "D"), ("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "^"), ("#e69f00", "P"),
+                                 ("#56b4e9", "X"), ("#cc79a7", "v"), ("#8c8c8c", "o"))))
 HEADER = ("panel", "kind", "matrix", "hosts", "value", "low", "high", "bound")
 FEWEST = 3  # matrices of a panel
 ALL_REAL = "all real"  # an aggregate over records.REAL

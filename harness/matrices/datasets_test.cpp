@@ -92,6 +92,8 @@ TEST_CASE("a matrix has the kind of its dataset or of its generator") {
   CHECK(kind_of("twotone", true) == "stand-in");
   CHECK(kind_of("gen:grid5:nx=4", false) == "generated");
   CHECK(kind_of("gen:kkt:buses=30", false) == "power grid");
+  CHECK(kind_of("gen:circuit:n=30", false) == "circuit");
+  CHECK(kind_of("gen:space_time_kkt:states=3,elements=2", false) == "space x time");
   CHECK(kind_of("a", false) == "real");
 }
 

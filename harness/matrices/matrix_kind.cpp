@@ -1,13 +1,26 @@
 #include "harness/matrices/matrix_kind.hpp"
 
+#include <utility>
+
 namespace gsofa {
+
+namespace {
+
+constexpr std::pair<const char*, const char*> kinds_of_families[] = {
+    {"gen:kkt:", "power grid"},
+    {"gen:circuit:", "circuit"},
+    {"gen:harmonic:", "circuit"},
+    {"gen:space_time_kkt:", "space x time"}};
+
+}  // namespace
 
 std::string matrix_kind(const provenance& p) {
   if (p.stand_in) return "stand-in";
-  if (p.name.starts_with("gen:")) {
-    return p.name.starts_with("gen:kkt:") ? "power grid" : "generated";
+  if (!p.name.starts_with("gen:")) return "real";
+  for (const auto& [family, kind] : kinds_of_families) {
+    if (p.name.starts_with(family)) return kind;
   }
-  return "real";
+  return "generated";
 }
 
 }  // namespace gsofa
