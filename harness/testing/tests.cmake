@@ -66,6 +66,7 @@ if(NOT GSOFA_PYTHON_LACKS EQUAL 0 AND Python3_VERSION VERSION_LESS 3.11)
 endif()
 gsofa_test(cli/measure COMMAND experiments/measure_test.py
   PROPERTIES LABELS cli TIMEOUT 600 COST 35 ENVIRONMENT "${gsofa}")
+gsofa_test(cli/campaign COMMAND experiments/judgement/campaign_test.py PROPERTIES LABELS cli)
 set(build "")
 if(NOT GSOFA_SANITIZE)
   set(build ENVIRONMENT "GSOFA_BUILD=$<TARGET_FILE_DIR:gsofa>")
