@@ -94,7 +94,7 @@ def read_lines(name):
 
 
 def machine_id():
-    """16 digits that tell this machine from others of its name: of the system's id, the processor's model, GiB of memory, GPUs."""
+    """16 digits that tell this machine from others of its name: of the system's id, the processor's model, GPUs or GiB of memory."""
     def text(path, pattern):
         try:
             found = re.search(pattern, pathlib.Path(path).read_text(errors="replace"), re.M)
@@ -105,7 +105,7 @@ def machine_id():
         gpus = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=False).stdout
     except OSError:
         gpus = ""
-    gib = round(int(text("/proc/meminfo", r"^MemTotal:\s*(\d+)") or 0) / 2**20)
+    gib = 0 if gpus else round(int(text("/proc/meminfo", r"^MemTotal:\s*(\d+)") or 0) / 2**20)
     parts = text("/etc/machine-id", r"^(.*)$"), text("/proc/cpuinfo", r"^model name\s*: (.*)$"), str(gib), gpus
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

@@ -28,7 +28,7 @@ struct machine_parts {
   std::string board;       ///< UUID of the board; only root can read it
   std::string host;        ///< name, which counts only where machine id, board and GPUs are unknown
   std::string cpu;         ///< model
-  std::int64_t memory = 0;        ///< bytes of main memory
+  std::int64_t memory = 0;        ///< bytes of main memory; counts where no GPU is known
   std::vector<std::string> gpus;  ///< UUIDs of all GPUs
 };
 /// 16 hexadecimal digits of a hash of all parts. Containers often lack /etc/machine-id and the
