@@ -35,7 +35,7 @@ def found(value, low, high, n=10, noise=0, bound=0):
 
 def run(name, variant, *samples, host="h", n=5000, stand_in=False, **changes):
     return example.run(matrix={"name": name, "n": n, "nnz": 30, "stand_in": stand_in, "source": ""}, variant=variant,
-                       samples_s=list(samples), options={}, phases_s={}, machine={"id": host}, **changes)
+                       samples_s=list(samples), phases_s={}, machine={"id": host}, **{"options": {}} | changes)
 
 
 def pair(name, ratio, spread=0.01, **changes):
@@ -194,6 +194,12 @@ class JudgeTest(unittest.TestCase):
     def test_the_fastest_of_several_variants(self):
         lines = [run(f"m{k}", v, t, t, t) for k in range(14) for v, t in (("x", 2), ("y", 4), ("z", 1)) if (k, v) < (12, "y")]
         s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": "ranks"}})
+        self.assertEqual((s["kinds"]["real"].value, s["kinds"]["real"].n), (2, 12))
+
+    def test_a_setting_selects_runs_of_the_variants_that_have_it(self):
+        lines = [run(f"m{k}", v, t, t, t, options=options) for k in range(12) for v, t, options in (
+            ("x", 2, {}), ("y", 1, {"relax": 1}), ("y", 0.5, {"relax": 60}), ("z", 4, {}))]
+        s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": "ranks", "relax": 1}})
         self.assertEqual((s["kinds"]["real"].value, s["kinds"]["real"].n), (2, 12))
 
     def test_verified_results(self):

@@ -95,6 +95,11 @@ class Quantities(RecordsTest):
             self.assertEqual(records.limit_of({"reason": reason, "trials": {"timeout_s": 60}}), seconds)
         self.assertEqual(records.limit_of({"reason": "passed its limit of 5 s"}), 5)
 
+    def test_superlu_dist_had_no_relaxed_supernodes_where_a_record_does_not_say(self):
+        for options, relax in (({}, 1), ({"relax": 60}, 60)):
+            self.assertEqual(records.settings(example.run(variant="peer_superlu_dist", options=options))["relax"], relax)
+        self.assertNotIn("relax", records.settings(example.run(options={})))
+
     def test_medians(self):
         run = example.run(samples_s=[4, 1, 3, 2])
         self.assertEqual(records.seconds(run), 2)
