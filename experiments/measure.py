@@ -151,9 +151,11 @@ class Plan:
         self.add(Job("build.compile", ["ninja", "-C", self.build, "-j", cores], cores=cores, after=[made]))
 
     def add_prepare(self, matrix, order="metis", match="auto", seed=-1):
-        """The names of the jobs to wait for: none where the matrix was prepared before, or is a file that a job of its own reads."""
+        """The names of the jobs to wait for: none where the matrix was prepared before, or is a file that its job orders. With --alone that is
+        a file of @real, whose order is timed while nothing else runs."""
         file = kept_file(self.prepared, matrix, order, match, seed)
-        if (is_path(matrix) and not (self.alone and matrix.endswith((".mtx", ".mtx.gz")))) or (ROOT / file).exists():
+        by_its_job = is_path(matrix) and (not self.alone or matrix.endswith(".bin") or pathlib.Path(matrix).parent == self.folders.get("@real"))
+        if by_its_job or (ROOT / file).exists():
             return []
         return [self.add(Job(f"prepare.{file.stem}", [self.gsofa, "prepare", "--matrix", matrix, "--order", order,
                                                       "--match", match, "--seed", seed, "--out", file]))]

@@ -197,11 +197,11 @@ class Measure(unittest.TestCase):
         folder = self.root / "files"
         folder.mkdir()
         (folder / "f.mtx").touch()
-        self.spec('matrices = ["m1", "@real"]\nvariants = ["gpu_a", "cpu_a"]\nthreads = 1')
+        self.spec('matrices = ["m1", "@kkt"]\nvariants = ["gpu_a", "cpu_a"]\nthreads = 1')
         tables = self.study / "spec.toml"
         tables.write_text(tables.read_text() + tables.read_text().replace("smoke", "more"))
         self.call("run", "study", "--check", "none", "--alone", "--group", "smoke", "--group", "more", "--matrix", "m1", "--matrix", "files/f.mtx",
-                  "--device", "cpu", "--real", folder)
+                  "--device", "cpu", "--kkt", folder)
         *prepared, one, other = self.ran()
         self.assertEqual(sorted(r[:2] for r in prepared), [["prepare", "files/f.mtx"], ["prepare", "m1"]])
         self.assertGreaterEqual(other[2], one[3])

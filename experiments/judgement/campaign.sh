@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs slices of the campaign (campaign.md) on an idle machine: campaign.sh OUT SLICE... [ARGUMENT...]
 #
-# PYTHON: 3.11 or newer with NumPy and SciPy (python3). ARGUMENTs are options of ../measure.py, which records to OUT, ends a slice after 560 s and continues it when called again.
+# ARGUMENTs are options of ../measure.py, which records to OUT, ends a slice after 560 s and continues it when called again.
+# The environment variable PYTHON names a Python 3.11 with NumPy and SciPy (default: python3).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-[ $# -ge 2 ] || { sed -n '2,4s/^# \?//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,5s/^# \?//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 out=$1 slices=()
 shift
 while [ $# -gt 0 ] && [[ $1 != -* ]]; do slices+=("$1") && shift; done

@@ -10,11 +10,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+MATRICES = ROOT / "experiments" / "matrices"
 sys.path.append(str(HERE.parent))
 
 from specs import read_tables  # noqa: E402
-
-FIRST = "experiments/matrices/"  # of files that the tree has
 
 
 def read(name):
@@ -103,7 +102,7 @@ class Campaign(unittest.TestCase):
                 self.assertTrue(name == "-" or (ROOT / "experiments" / name).exists(), name)
 
     def test_profiled_files_are_listed(self):
-        lists = {"real": HERE / "real.tsv", "fem_small": ROOT / FIRST / "fem" / "made.tsv", "kkt_small": ROOT / FIRST / "kkt.tsv"}
+        lists = {"real": HERE / "real.tsv", "fem_small": MATRICES / "fem" / "made.tsv", "kkt_small": MATRICES / "kkt.tsv"}
         for line in read("profiled.txt").splitlines():
             _, folder, name = line.split("/")
             self.assertIn(name.removesuffix(".mtx.gz"), {r["name"] for r in rows(lists[folder])})
