@@ -72,8 +72,8 @@ std::string identity_of(const machine_parts& parts) {
   std::string known = parts.machine_id + "\n" + parts.board;
   for (const std::string& uuid : parts.gpus) known += "\n" + uuid;
   if (known == "\n") known = "\n\n" + parts.host;
-  // Kernels of different versions keep different parts of a GiB for themselves. Some virtual machines
-  // with GPUs grow their memory as it is used.
+  // Kernels of different versions keep different parts of a GiB for themselves. Some virtual
+  // machines with GPUs grow their memory as it is used.
   const std::int64_t gib = parts.gpus.empty() ? (parts.memory + (std::int64_t{1} << 29)) >> 30 : 0;
   return hashed(known + "\n" + parts.cpu + "\n" + std::to_string(gib));
 }
