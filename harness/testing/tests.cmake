@@ -32,6 +32,7 @@ gsofa_test(cli/find_gpu COMMAND harness/testing/find_gpu_test.py
   PROPERTIES LABELS cli COST 10 ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
 gsofa_test(cli/layers COMMAND harness/testing/layers_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/links COMMAND harness/testing/links_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/version COMMAND harness/testing/version_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/schema COMMAND harness/record/schema_test.py PROPERTIES LABELS cli COST 15 SKIP_RETURN_CODE 77)
 if(NOT GSOFA_SANITIZE)  # sanitizers reserve address space
   gsofa_test(cli/out_of_memory COMMAND harness/testing/out_of_memory_test.py

@@ -62,7 +62,7 @@ if(count LESS 8)
 endif()
 
 set(project "cmake_minimum_required(VERSION 3.16)\nproject(docs LANGUAGES C CXX)\n"
-  "find_package(gsofa 0.3 REQUIRED)\n")
+  "find_package(gsofa REQUIRED)\n")
 if(FORTRAN)
   list(APPEND project "enable_language(Fortran)\n"
     "add_library(module STATIC ${prefix}/include/gsofa/gsofa.f90)\n")
