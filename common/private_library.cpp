@@ -57,42 +57,42 @@ struct open_file {
   }
 };
 
-[[noreturn]] void refuse(const std::string& file, const std::string& reason) {
+[[noreturn]] void fail(const std::string& file, const std::string& reason) {
   throw unavailable_error("METIS cannot be loaded from " + file + ": " + reason);
 }
 
 // By errno.
-[[noreturn]] void refuse(const std::string& file) {
+[[noreturn]] void fail(const std::string& file) {
   if (errno == ENOMEM || errno == ENOSPC) throw std::bad_alloc();
   if (errno == EMFILE || errno == ENFILE) {
     throw error(exit_code::run_failed,
                 "METIS cannot be loaded from " + file + ": " + std::strerror(errno));
   }
-  refuse(file, std::strerror(errno));
+  fail(file, std::strerror(errno));
 }
 
 // A copy of `file` in memory, mapped.
 open_file copy_of(const std::string& file) {
   const open_file from(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
-  if (from.fd < 0 || fstat(from.fd, &about) != 0) refuse(file);
-  if (!S_ISREG(about.st_mode) || about.st_size == 0) refuse(file, "is no file with content");
+  if (from.fd < 0 || fstat(from.fd, &about) != 0) fail(file);
+  if (!S_ISREG(about.st_mode) || about.st_size == 0) fail(file, "is no file with content");
   open_file to(memfd_create("metis", MFD_CLOEXEC));
-  if (to.fd < 0) refuse(file);
+  if (to.fd < 0) fail(file);
   to.size = static_cast<std::size_t>(about.st_size);
   // A write beyond the limit sends SIGXFSZ.
   rlimit most{};
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < to.size) {
-    refuse(file, "the limit of file sizes (RLIMIT_FSIZE) is below its size, " +
+    fail(file, "the limit of file sizes (RLIMIT_FSIZE) is below its size, " +
                      std::to_string(to.size) + " bytes");
   }
   for (std::size_t left = to.size; left > 0;) {
     const ssize_t sent = sendfile(to.fd, from.fd, nullptr, left);
-    if (sent <= 0) refuse(file);
+    if (sent <= 0) fail(file);
     left -= static_cast<std::size_t>(sent);
   }
   void* const mapped = mmap(nullptr, to.size, PROT_READ | PROT_WRITE, MAP_SHARED, to.fd, 0);
-  if (mapped == MAP_FAILED) refuse(file);  // NOLINT
+  if (mapped == MAP_FAILED) fail(file);  // NOLINT
   to.bytes = static_cast<char*>(mapped);
   return to;
 }
@@ -108,7 +108,7 @@ struct elf_headers {
 elf_headers anonymous(const open_file& copy, const std::string& file) {
   const auto at_offset = [&]<class T>(std::size_t offset, std::size_t count, T*& out) {
     if (offset > copy.size || count > (copy.size - offset) / sizeof(T)) {
-      refuse(file, "is truncated");
+      fail(file, "is truncated");
     }
     out = reinterpret_cast<T*>(copy.bytes + offset);
   };
@@ -116,7 +116,7 @@ elf_headers anonymous(const open_file& copy, const std::string& file) {
   at_offset(0, 1, head);
   if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_type != ET_DYN ||
       head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_phentsize != sizeof(ElfW(Phdr))) {
-    refuse(file, "is no shared library of this machine");
+    fail(file, "is no shared library of this machine");
   }
   elf_headers out;
   ElfW(Phdr)* parts = nullptr;
@@ -145,7 +145,7 @@ void* load(const open_file& copy, const std::string& file) {
     if (other == nullptr) break;
     dlclose(other);
     const int next = fcntl(copy.fd, F_DUPFD_CLOEXEC, fd + 1);
-    if (next < 0) refuse(file);
+    if (next < 0) fail(file);
     if (same.fd >= 0) close(same.fd);
     same.fd = next;
   }
@@ -153,7 +153,7 @@ void* load(const open_file& copy, const std::string& file) {
   const char* const said = dlerror();
   const std::string why = said == nullptr ? "cannot be loaded" : said;
   if (why.find(std::strerror(ENOMEM)) != why.npos) throw std::bad_alloc();
-  refuse(file, why);
+  fail(file, why);
 }
 
 // Points the slots of one relocation table to the object itself and to the replacements of
@@ -198,7 +198,7 @@ private_library::private_library(const std::string& file, std::span<const bound_
   const auto unload = [](void* handle) { dlclose(handle); };
   std::unique_ptr<void, decltype(unload)> loaded(handle_, unload);
   link_map* object = nullptr;
-  if (dlinfo(handle_, RTLD_DI_LINKMAP, &object) != 0) refuse(file, "cannot be inspected");
+  if (dlinfo(handle_, RTLD_DI_LINKMAP, &object) != 0) fail(file, "cannot be inspected");
   const std::uintptr_t base = object->l_addr;
   if (elf.dynamic[DT_PLTREL] == DT_RELA) bind_slots(base, elf, DT_JMPREL, DT_PLTRELSZ, imports);
   bind_slots(base, elf, DT_RELA, DT_RELASZ, imports);

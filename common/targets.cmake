@@ -4,7 +4,7 @@ target_include_directories(gsofa_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR})
 # C++20 by flag: CMake 3.25 does not know it of nvcc 13, and would derive CUDA's standard from C++'s.
 target_compile_options(gsofa_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX,CUDA>:-std=c++20>
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:${SKBUILD}>>>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${GSOFA_WERROR}>>:-Werror>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${GSOFA_NATIVE}>>:-march=native>)
 # Vectors of 64 bytes in inline functions (variants/panels/bits.hpp) cross no library boundary.
@@ -51,10 +51,14 @@ function(gsofa_precompile target owner)
   endif()
 endfunction()
 
-# With GSOFA_UNITY, up to sixteen sources in one compilation.
+# With GSOFA_UNITY, up to sixteen sources in one compilation; for the Python package, whose build few processors do, any number.
 function(gsofa_compile_together target)
   if(GSOFA_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    set(batch 16)
+    if(SKBUILD)
+      set(batch 0)
+    endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
     # A header whose types have members of a source's own types is then no main file.
     target_compile_options(${target} PRIVATE
       $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
