@@ -55,8 +55,11 @@ def main():
                   for name in ("libasan.so", "libstdc++.so")]
         environment |= {"LD_PRELOAD": " ".join(loaded), "ASAN_OPTIONS": "detect_leaks=0"}
     build = [f"--config-settings={s}" for s in settings]
-    if run(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--force-reinstall", "--no-deps", *build,
-           ROOT).returncode:
+    pip = (python, "-m", "pip", "install", "-q", "--disable-pip-version-check")
+    # The source package, so that a file that it lacks is found.
+    archive = "import scikit_build_core.build as b, sys; print(b.build_sdist(sys.argv[1]))"
+    if (run(*pip, "scikit-build-core").returncode or run(python, "-c", archive, folder / "source", cwd=ROOT).returncode
+            or run(*pip, "--force-reinstall", "--no-deps", *build, *(folder / "source").glob("*.tar.gz")).returncode):
         return 1
     chosen = ["-k", "not command and not lock"] if args.sanitize else []
     tests = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", HERE / "tests", *chosen, env=environment, cwd=folder)
