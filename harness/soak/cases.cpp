@@ -89,9 +89,8 @@ static void choose_options(dice& d, call& c) {
     std::ranges::shuffle(c.permutation, d.engine());
     o.permutation = c.permutation.data();
   }
-  constexpr const char* variants[] = {
-      nullptr, nullptr, nullptr, "cpu_bitmap_panels", "gpu_bitmap_panels", "gpu_fill2_bitparallel"};
-  o.variant = variants[d.below(6)];
+  constexpr const char* variants[] = {nullptr, nullptr, "cpu_bitmap_panels", "gpu_bitmap_panels"};
+  o.variant = variants[d.below(4)];
   o.device = o.variant == nullptr ? d.below(2) : GSOFA_AUTOMATIC;
   o.threads = d.below(4);
   o.memory_budget_mb = d.one_in(4) ? 1 + d.below(3) : -1;

@@ -68,8 +68,7 @@ struct arrays {
 };
 
 /// What the shared library holds; the emulated build holds all variants of the testbed.
-inline constexpr const char* held[] = {"cpu_bitmap_panels", "gpu_bitmap_panels",
-                                       "gpu_fill2_bitparallel"};
+inline constexpr const char* held[] = {"cpu_bitmap_panels", "gpu_bitmap_panels"};
 
 /// Those of them that run here: of the shared library those of the machine, of the emulated build
 /// all.

@@ -137,8 +137,7 @@ TEST_CASE("masks hold L and U, whatever finds them and in any numbering") {
   std::mt19937_64 engine(64);
   std::vector<std::string> names{"cpu_bitmap_panels"};
   for (const auto& v : variants()) {
-    const bool held = v.name == "gpu_bitmap_panels" || v.name == "gpu_fill2_bitparallel";
-    if (held && v.unavailable.empty()) names.push_back(v.name);
+    if (v.name == "gpu_bitmap_panels" && v.unavailable.empty()) names.push_back(v.name);
   }
   for (int round = 0; round < 36; ++round) {
     CAPTURE(round);

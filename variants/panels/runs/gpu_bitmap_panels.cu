@@ -61,7 +61,7 @@ class bitmap_panels final : public variant,
   }
 
   result collect(want_set wants) override {
-    return searched_ != nullptr ? searched_->collect(wants) : rows_.collect(wants);
+    return searched_ ? searched_->collect(wants) : rows_.collect(wants);
   }
 
   supernodal_pattern supernodal(const supernode_rule& rule) override {

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "variants/device/devices.hpp"
 #include "variants/panels/runs/one_gpu.hpp"
-#include "variants/panels/runs/search.hpp"
 
 namespace gsofa::panels {
 
@@ -93,9 +93,9 @@ bool one_gpu::run_panels(closing_masks closing, run_context& context) {
   completion_.begin(closing);
   if (!build(view_of(matrix_), panels_, waves_, limits(), budget_, context)) {
     phases_.finish(context);
-    const offset_t missing = panels_.bytes_missing - matrix_.bytes();
-    told_ =
-        told_ || announce_search(matrix_.rows(), tuning_.longest_silent_search, missing, context);
+    if (!std::exchange(told_, true)) {
+      announce_search(matrix_.rows(), panels_.bytes_missing - matrix_.bytes(), context);
+    }
     search(context);
     return true;
   }
@@ -222,16 +222,11 @@ panel_limits one_gpu::limits() const {
 void one_gpu::search(run_context& context) {
   run_settings settings = settings_;
   if (settings.supernodal) settings.wants |= want::pattern;
-  const offset_t megabytes = (budget_.limit() - budget_.used() - matrix_.bytes()) >> 20;
   if (on_host_.row_ptr.empty()) on_host_ = copied_ = on_host(matrix_.rows());
-  searched_ =
-      run_instead("gpu_fill2_bitparallel", on_host_, settings,
-                  {{"memory_budget_mb", std::clamp<offset_t>(megabytes, 1, 1 << 20)}}, context);
-  // The search counts its own memory only.
-  context.device_peak_bytes = std::max(budget_.peak(), budget_.used() + context.device_peak_bytes);
-  for (const auto& [structure, bytes] : budget_.by_structure()) {
-    context.device_bytes[structure] += bytes;
-  }
+  searched_.emplace().prepare(on_host_, settings);
+  searched_->run(context);
+  context.device_peak_bytes = budget_.peak();
+  context.device_bytes = budget_.by_structure();
   context.derived["searched"] = 1;
 }
 
@@ -266,7 +261,7 @@ void one_gpu::give_back() {
 
 // Gives back the memory and the results of the last run.
 void one_gpu::clear() {
-  searched_ = nullptr;
+  searched_.reset();
   holds_rows_ = counted_by_tree_ = false;
   column_runs_ = {};
   expansion_.release();

@@ -3,11 +3,11 @@
 /// One GPU: the stages one after another, from a matrix on the device to counts, supernodes and
 /// rows of L + U.
 
-#include <memory>
 #include <optional>
 
 #include "variants/panels/runs/build.hpp"
 #include "variants/panels/runs/complete.hpp"
+#include "variants/panels/runs/search.hpp"
 #include "variants/panels/tree_counts.hpp"
 
 namespace gsofa::panels {
@@ -31,7 +31,7 @@ class one_gpu {
   void complete_panels();
   /// Whether sorted rows are all that there is of L + U: masks of relabelled vertices tell nothing
   /// of neighbours in the caller's numbering.
-  [[nodiscard]] bool rows_alone() const { return searched_ != nullptr || panels_.relabelled; }
+  [[nodiscard]] bool rows_alone() const { return searched_ || panels_.relabelled; }
 
   index_t n_ = 0;
   run_settings settings_;
@@ -40,8 +40,8 @@ class one_gpu {
   panel_arrays panels_;
   wave_places waves_;
   panel_expansion expansion_;
-  bool holds_rows_ = false;            ///< expansion_ has the rows
-  std::unique_ptr<variant> searched_;  ///< has the results if it is there
+  bool holds_rows_ = false;                          ///< expansion_ has the rows
+  std::optional<detail::gilbert_peierls> searched_;  ///< has the results if it is there
 
  private:
   void clear();

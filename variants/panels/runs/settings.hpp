@@ -18,9 +18,8 @@ enum class closing_masks : char { where_symmetric, never, always };
 
 struct panel_tuning {
   elimination_settings elimination{};
-  offset_t most_positions = 0;        ///< as in panel_limits
-  bool waves = true;                  ///< several, if not all positions are admitted at once
-  double longest_silent_search = 60;  ///< seconds; a longer search is announced to the user
+  offset_t most_positions = 0;  ///< as in panel_limits
+  bool waves = true;            ///< several, if not all positions are admitted at once
   closing_masks closing = closing_masks::where_symmetric;
   index_t many_vertices = list_tuning::many_vertices;  ///< as in panel_limits
 };

@@ -1,1 +1,0 @@
-gsofa_roles(LIBRARY gpu_fill2_bitparallel.cu)
