@@ -47,7 +47,6 @@ struct foreign_rows {
   /// A cudaStream_t: the arrays are complete once all work enqueued on it has finished. Null: the
   /// legacy default stream.
   void* stream = nullptr;
-  bool matches = true;  ///< false: a zero on the diagonal is an error of the run
 };
 
 /// A variant that takes such rows.

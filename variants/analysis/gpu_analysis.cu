@@ -1,8 +1,8 @@
 // gpu_full_analysis: the complete analysis of a matrix on one GPU, from its rows in device memory
-// to L and U: sorted rows, a zero-free diagonal, nested dissection, a postorder of the elimination
-// tree, and gpu_bitmap_panels on the resulting pattern. Only the plan of the dissection and the
-// order (n integers) pass through the host. The variant orders the matrix itself: its results
-// belong to the pattern P A Q and include P and Q.
+// to L and U: sorted rows, nested dissection, a postorder of the elimination tree, and
+// gpu_bitmap_panels on the resulting pattern. Only the plan of the dissection and the order (n
+// integers) pass through the host. The variant orders the matrix itself: its results belong to the
+// pattern P A P^T and include P. A zero on the diagonal is an error; the host matches rows.
 //
 // gpu_analysis is only the order, for use with any variant: gpu_nested_dissection followed by the
 // postorder, which changes neither the fill nor the operations.
@@ -38,12 +38,6 @@ device_array<index_t> put(const std::vector<index_t>& values, memory_budget& bud
   return out;
 }
 
-/// A pattern in its new order, and the symmetric permutation that leads to it.
-struct ordered {
-  device_array<index_t> order;
-  device_pattern a;
-};
-
 /// Dissects a square pattern with sorted rows and puts a postorder behind the order.
 ordered dissected(const rows_view& a, const orders::dissection_settings& search,
                   memory_budget& budget, timeline& time) {
@@ -68,30 +62,14 @@ ordered dissected(const rows_view& a, const orders::dissection_settings& search,
 
 }  // namespace
 
-analyzed analyze(const rows_view& raw, const orders::dissection_settings& search, bool matches,
-                 memory_budget& budget, timeline& time) {
-  analyzed out;
+ordered analyze(const rows_view& raw, const orders::dissection_settings& search,
+                memory_budget& budget, timeline& time) {
   time.mark("sort");
-  device_pattern a = sorted_rows(raw, budget);
-  time.mark("match");
-  const bool has_zeros = missing_diagonal(a.view(), budget) > 0;
-  if (has_zeros && !matches) {
+  const device_pattern a = sorted_rows(raw, budget);
+  if (missing_diagonal(a.view(), budget) > 0) {
     throw error(exit_code::run_failed, "the diagonal has zeros; the host matches rows");
   }
-  matching m = maximum_matching(a.view(), budget);
-  out.structural_rank = m.structural_rank;
-  out.deficient_rows = std::move(m.deficient_rows);
-  if (out.structural_rank < a.n) return out;
-  if (has_zeros) {
-    const device_array<index_t> columns = put(identity_order(a.n), budget);
-    a = permuted(a.view(), m.row_of_col.data(), columns.data(), budget);
-  }
-  // Where the diagonal had no zero the matching is the diagonal.
-  ordered result = dissected(a.view(), search, budget, time);
-  out.row_order = composed(a.n, m.row_of_col.data(), result.order.data(), budget);
-  out.col_order = std::move(result.order);
-  out.a = std::move(result.a);
-  return out;
+  return dissected(a.view(), search, budget, time);
 }
 
 }  // namespace analysis
@@ -118,7 +96,6 @@ ordering order_by_analysis(const pattern_view& a, const order_settings& settings
 /// The phase of a run that a step of analyze() belongs to; all others find the order.
 phase_id phase_of(const std::string& step) {
   if (step == "sort") return phase_id::sort;
-  if (step == "match") return phase_id::match;
   return step == "permute" || step == "postorder" ? phase_id::permute : phase_id::order;
 }
 
@@ -129,13 +106,11 @@ class whole_analysis final : public variant,
  public:
   void prepare(const pattern_view& a, const run_settings& settings, run_context&) override {
     start(settings);
-    matches_ = true;
     uploaded_ = analysis::upload(a, budget_);
     rows_ = uploaded_.view();
   }
   void prepare_foreign(const foreign_rows& a, const run_settings& settings, run_context&) override {
     start(settings);
-    matches_ = a.matches;
     analysis::adopted in = analysis::adopt(a, budget_);
     uploaded_ = std::move(in.copy);
     rows_ = in.rows;
@@ -154,12 +129,11 @@ class whole_analysis final : public variant,
       search_.stop = context.stop;
       search_.run = &context;
       timeline time;
-      found_ = analysis::analyze(rows_, search_, matches_, budget_, time);
+      found_ = analysis::analyze(rows_, search_, budget_, time);
       for (const auto& [step, seconds] : time.finish()) {
         context.phases.charge(phase_of(step), seconds);
       }
     }
-    if (found_.structural_rank < rows_.n) refuse_singular();
     context.derived["entries"] = found_.a.nnz;
     context.check_deadline();
     factorize(context);
@@ -168,8 +142,7 @@ class whole_analysis final : public variant,
   result collect(want_set wants) override {
     result out = factorization_->collect(wants);
     out.of_own_order = true;
-    out.row_order = to_host(found_.row_order);
-    out.col_order = to_host(found_.col_order);
+    out.row_order = out.col_order = to_host(found_.order);
     return out;
   }
 
@@ -211,14 +184,6 @@ class whole_analysis final : public variant,
     found_ = {};
   }
 
-  [[noreturn]] void refuse_singular() const {
-    throw input_error("pattern: structurally singular: structural rank " +
-                      std::to_string(found_.structural_rank) + " of " + std::to_string(rows_.n) +
-                      "; row " + std::to_string(found_.deficient_rows.front()) +
-                      " (from 0) is one of " + std::to_string(found_.deficient_rows.size()) +
-                      " with entries in fewer columns");
-  }
-
   void factorize(run_context& context) {
     const variant_info& panels = find_variant("gpu_bitmap_panels");
     run_settings settings = settings_;
@@ -251,12 +216,11 @@ class whole_analysis final : public variant,
   }
 
   run_settings settings_;
-  bool matches_ = true;
   orders::dissection_settings search_;
   memory_budget budget_;
   analysis::device_pattern uploaded_;
   device_rows rows_;
-  analysis::analyzed found_;
+  analysis::ordered found_;
   std::unique_ptr<variant> factorization_;
 };
 
@@ -294,7 +258,7 @@ GSOFA_REGISTER_ORDER({
 GSOFA_REGISTER_VARIANT({
     .name = "gpu_full_analysis",
     .device = "gpu",
-    .summary = "matching, nested dissection, postorder and gpu_bitmap_panels, all on one GPU",
+    .summary = "nested dissection, postorder and gpu_bitmap_panels, all on one GPU",
     .citation = "George 1973; Karypis & Kumar 1998; Rose & Tarjan 1978; Liu 1990",
     .options = orders::device::search_options(),
     .supernodal = true,

@@ -31,27 +31,24 @@ bool device_does_all(const analysis_options& options, bool on_device, index_t ro
          options.relaxed.empty() && !options.tree && !find_variant(device_analysis).unavailable();
 }
 
-// Whether the device may do all of this pattern: it cannot add missing diagonal entries, and a
-// diagonal matrix needs no analysis. Minimum degree takes rows on the host.
+// Whether the device may do all of this pattern: the host matches rows or adds missing diagonal
+// entries, and a diagonal matrix needs no analysis. Minimum degree takes rows on the host.
 bool suits_device(const checked_input& in, const analysis_options& options) {
   const bool is_diagonal = in.a.nnz() == in.a.n_rows - in.missing;
   if (options.order == order_method::automatic &&
       orders::takes_minimum_degree(in.a, options.purpose.factorizations)) {
     return false;
   }
-  return !is_diagonal && (in.missing == 0 || (options.match && !matches_on_host));
+  return !is_diagonal && in.missing == 0;
 }
 
 // The order of w.found as one of the vertices of e.
 void take_order(elimination_input& e, workspace& w) {
   w.order = std::move(w.found.col_order);
   e.row_of.clear();
-  if (w.order == w.found.row_order) return;
-  e.row_of.resize(w.order.size());
-  for (std::size_t k = 0; k < w.order.size(); ++k) e.row_of[at(w.order[k])] = w.found.row_order[k];
 }
 
-// Matches, orders, permutes and factorizes e.a, or `there`, on the device.
+// Orders, permutes and factorizes e.a, or `there`, on the device.
 void analyze_on_device(elimination_input& e, const foreign_rows* there,
                        const analysis_options& options, workspace& w, supervision& s,
                        analysis& out) {
@@ -60,7 +57,7 @@ void analyze_on_device(elimination_input& e, const foreign_rows* there,
   run_variant(find_variant(device_analysis), e, there, options, w, context, s, out);
   auto since = clock::now();
   for (const auto& [phase, seconds] : context.phases.seconds()) {
-    if (phase != "sort" && phase != "match" && phase != "order" && phase != "permute") continue;
+    if (phase != "sort" && phase != "order" && phase != "permute") continue;
     out.order_seconds += seconds;
     out.analysis_seconds -= seconds;
   }
@@ -148,8 +145,7 @@ foreign_rows rows_there(const given_pattern& a) {
           .col_idx = a.indices,
           .long_row_ptr = a.long_pointers,
           .long_col_idx = a.long_indices,
-          .stream = a.stream,
-          .matches = !matches_on_host};
+          .stream = a.stream};
 }
 
 // The order of a pattern in device memory.

@@ -14,13 +14,6 @@ inline constexpr const char* device_order = "gpu_nested_dissection";
 /// The variant that orders as device_order and finds L and U, all on the device.
 inline constexpr const char* device_analysis = "gpu_full_analysis";
 
-// There are many maximum matchings: every interface takes that of the host, if this build has it.
-#ifdef GSOFA_HAVE_BTF
-inline constexpr bool matches_on_host = true;
-#else
-inline constexpr bool matches_on_host = false;
-#endif
-
 /// Throws invalid_input for the first option that is out of range or contradicts another one, and
 /// analysis_error (unavailable) for an order that this machine lacks.
 void check_options(const analysis_options& o, index_t n);
