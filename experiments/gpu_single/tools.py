@@ -6,8 +6,6 @@
                                    as percent of the peaks of DRAM and L2, by time, where the log has it. complete: the
                                    log has every launch of the search, not only the first ones. MATRIX may be a file
   tools.py ncu MATRIX VARIANT LOG  ncu's CSV log as matrix,variant,launch,kernel,metric,unit,value
-  tools.py rates NCU BANDWIDTH     throughput of each matrix and variant in the output of `ncu`, over all its launches, and as percent of
-                                   the copy
 """
 import collections
 import csv
@@ -20,7 +18,6 @@ import time
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import json_lines
-from ratios import markdown
 from terminal_text import printable
 
 
@@ -39,19 +36,6 @@ def ncu(matrix, variant, log):
         count += 1
     if count == 0:
         sys.exit(f"{log}: no metrics")
-
-
-def rates(ncu_csv, bandwidth):
-    copy = json_lines.load(bandwidth)["bytes_per_s"]
-    sums = collections.defaultdict(collections.Counter)
-    with open(ncu_csv, encoding="utf-8") as f:
-        for row in csv.DictReader(f):
-            if row["metric"] in ("gpu__time_duration.sum", "dram__bytes.sum", "lts__t_bytes.sum"):
-                sums[row["matrix"], row["variant"]][row["metric"]] += float(row["value"])
-    rows = [(*names, f"{s['dram__bytes.sum'] / s['gpu__time_duration.sum']:.4g}",
-             f"{100e9 * s['dram__bytes.sum'] / s['gpu__time_duration.sum'] / copy:.1f} %",
-             f"{s['lts__t_bytes.sum'] / s['gpu__time_duration.sum']:.4g}") for names, s in sums.items()]
-    print("\n".join(markdown(["matrix", "variant", "DRAM GB/s", "of the copy", "L2 GB/s"], rows)))
 
 
 def throughput(matrix, variant, log, bandwidth, commit, complete=False):
@@ -89,8 +73,6 @@ def main(arguments):
             throughput(matrix, variant, log, bandwidth, commit, complete=True)
         case ["ncu", matrix, variant, log]:
             ncu(matrix, variant, log)
-        case ["rates", ncu_csv, bandwidth]:
-            rates(ncu_csv, bandwidth)
         case _:
             sys.exit(__doc__.strip())
 

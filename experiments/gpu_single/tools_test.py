@@ -20,7 +20,7 @@ class Tools(unittest.TestCase):
         return subprocess.run([sys.executable, HERE / script, *map(str, args)], capture_output=True,
                               text=True)
 
-    def test_throughput(self):
+    def test_the_log_as_a_table(self):
         log = self.folder / "ncu.log"
         head = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
         log.write_text("==PROF== text\n" + head + "".join(
@@ -30,11 +30,7 @@ class Tools(unittest.TestCase):
                                                 ("lts__t_bytes.sum", "3,000,000"))))
         done = self.call("tools.py", "ncu", "bcsstk18", "gpu_maxid", log)
         self.assertEqual(done.returncode, 0, done.stderr)
-        (self.folder / "ncu.csv").write_text(done.stdout)
-        (self.folder / "bandwidth.json").write_text('{"gpu": "GPU", "bytes_per_s": 4e12}')
-        text = self.call("tools.py", "rates", self.folder / "ncu.csv", self.folder / "bandwidth.json").stdout
-        # 2 MB of DRAM and 6 MB of L2 in 2 us
-        self.assertIn("| bcsstk18 | gpu_maxid | 1000 | 25.0 % | 3000 |", text)
+        self.assertIn('bcsstk18,gpu_maxid,1,"traverse_kernel(int, int)",lts__t_bytes.sum,unit,3000000\n', done.stdout)
         log.write_text("==ERROR== no kernel\n")
         self.assertNotEqual(self.call("tools.py", "ncu", "m", "v", log).returncode, 0)
 
