@@ -97,7 +97,7 @@ def read_orders(sources):
 
 
 def read_sequences(sources):
-    """Lines of experiments/sequences/run.py: a sequence of patterns, with times and operations of every step."""
+    """Lines of experiments/sequences/measure.py: a sequence of patterns, with times and operations of every step."""
     return read_kind(sources, "sequence")
 
 

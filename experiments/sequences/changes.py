@@ -83,8 +83,10 @@ def sliding_contact(lower, upper, steps):
 
 
 def two_bodies(cells, steps):
-    """sliding_contact() of a gear on a block with holes, each with about `cells` tetrahedra. Needs Netgen."""
-    yield from sliding_contact(meshes.mesh("block_with_holes", cells), meshes.mesh("gear", cells), steps)
+    """sliding_contact() of a gear on a block with holes, each with about `cells` tetrahedra, and three unknowns for each vertex,
+    all coupled with those of its neighbours. Needs Netgen."""
+    for vertices, _ in sliding_contact(meshes.mesh("block_with_holes", cells), meshes.mesh("gear", cells), steps):
+        yield scipy.sparse.kron(vertices, numpy.ones((3, 3), numpy.int8)), None
 
 
 def refined(body, cells, levels, steps):
@@ -174,3 +176,13 @@ def active_set(pattern, steps, dropped, share=0.05, seed=1):
         number = numpy.where(active, numpy.cumsum(active) - 1, -1)
         yield now[active][:, active], None if before is None else before[active]
         before = number
+
+
+def limits(nx, **options):
+    """active_set() for potentials on a grid of nx x nx and a limit on the flow of each edge."""
+    at = numpy.arange(nx * nx).reshape(nx, nx)
+    edges = numpy.concatenate([numpy.stack(pair, axis=-1).reshape(-1, 2)
+                               for pair in ((at[1:], at[:-1]), (at[:, 1:], at[:, :-1]))])
+    row = nx * nx + numpy.arange(len(edges))
+    i, j = numpy.concatenate([edges, numpy.column_stack([row, edges[:, 0]]), numpy.column_stack([row, edges[:, 1]])]).T
+    return active_set(symmetric(nx * nx + len(edges), i, j), **options)

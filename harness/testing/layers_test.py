@@ -57,7 +57,6 @@ EXCEPTIONS = {
     (PERM_C, "harness/check/test_patterns.hpp"): "the patterns that variants are checked on",
     ("experiments/solvers/analyze_memory.cpp", "common/generators.hpp"): "patterns of any size",
     ("experiments/solvers/analyze_memory.cpp", "common/pattern.hpp"): "the same",
-    ("experiments/sequences/sequence_times.cpp", "harness/record/record.hpp"): "its lines are records",
     (SOLVE, "common/matrix_file.hpp"): "files that hold a pattern alone",
     (SOLVE, "common/pattern.hpp"): "the same",
     (SOLVE, "common/preprocess.hpp"): "rows matched by structure alone, without an analysis",

@@ -57,6 +57,7 @@ gsofa_test(cli/json_lines COMMAND experiments/json_lines_test.py PROPERTIES LABE
 gsofa_test(cli/scaling_simulator COMMAND experiments/scaling_simulator/simulator_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/gpu_single COMMAND experiments/gpu_single/tools_test.py PROPERTIES LABELS cli)
 gsofa_test(cli/ratios COMMAND experiments/ratios_test.py PROPERTIES LABELS cli)
+gsofa_test(cli/sequences COMMAND experiments/sequences/sequences_test.py PROPERTIES LABELS cli SKIP_RETURN_CODE 77)
 gsofa_test(cli/rerun COMMAND experiments/rerun_test.py
   PROPERTIES LABELS cli COST 4 SKIP_RETURN_CODE 77 ENVIRONMENT "${gsofa}")
 gsofa_test(cli/records COMMAND experiments/records_test.py
