@@ -169,7 +169,7 @@ struct round_control {
 GSOFA_DEVICE std::uint64_t rank_of(const search_view& s, offset_t p) {
   const auto gain = static_cast<int>(s.gain[p]);
   const auto key = static_cast<std::uint64_t>(search_steps::key_with(s.keys[p], gain));
-  const std::uint64_t class_of = 2 * (2 * search_steps::keys - 1 - key) + (gain == 0 ? 1 : 0);
+  const std::uint64_t class_of = 2 * (2 * search_steps::half - 1 - key) + (gain == 0 ? 1 : 0);
   return class_of << 48 | static_cast<std::uint64_t>(p);
 }
 

@@ -68,7 +68,7 @@ class greedy {
         gain_(std::move(gain)),
         mark_(mark),
         m_(m),
-        buckets_(2 * search_steps::keys),
+        buckets_(2 * search_steps::half),
         row_(at(in.a.n_rows), nobody),
         col_(at(in.a.n_cols), nobody),
         raised_(keys.size(), 0),
@@ -125,7 +125,7 @@ class greedy {
   // whose gains they change.
   void match_least() {
     for (const offset_t p : open_)
-      claim(p, [](offset_t& least, offset_t p) { least = std::min(least, p); });
+      claim(p, [](offset_t& least, offset_t entry) { least = std::min(least, entry); });
     matched_.clear();
     for (const offset_t p : open_) {
       if (row(p) == p && col(p) == p) matched_.push_back(p);

@@ -80,7 +80,7 @@ class search {
       const std::uint8_t d = agrees.depth[p];
       const int rarity = std::min(rows.rarity(in_.row_of[p], d), cols.rarity(in_.col_of(p), d));
       const bool in_all_rounds = d == agrees.rounds;
-      keys[p] = static_cast<std::uint16_t>(d + rarity + (in_all_rounds ? search_steps::keys : 0));
+      keys[p] = static_cast<std::uint16_t>(d + rarity + (in_all_rounds ? search_steps::half : 0));
       if (is_open(p) && rarity == 2 && in_all_rounds) m_.match(in_.row_of[p], in_.col_of(p));
     }
     return keys;
@@ -217,11 +217,11 @@ pattern tight_entries(const matching_input& input, const row_matching& m) {
 
 }  // namespace
 
-search_input::search_input(const pattern_view& a, const pattern_view& t,
-                           const pattern_view& candidates)
-    : a(a),
-      t(t),
-      candidates(candidates),
+search_input::search_input(const pattern_view& pattern, const pattern_view& transposed,
+                           const pattern_view& allowed)
+    : a(pattern),
+      t(transposed),
+      candidates(allowed),
       limit(std::clamp<offset_t>(4 * (a.nnz() / std::max<offset_t>(a.n_rows, 1)), 64, 1 << 15)) {
   row_of.reserve(at(candidates.nnz()));
   for (index_t i = 0; i < a.n_rows; ++i) row_of.resize(at(candidates.row_ptr[at(i) + 1]), i);

@@ -34,7 +34,8 @@ struct search_input {
   std::vector<index_t> row_of;  ///< of each candidate
   offset_t limit = 0;           ///< longer rows and columns give and get no gains
 
-  search_input(const pattern_view& a, const pattern_view& t, const pattern_view& candidates);
+  search_input(const pattern_view& pattern, const pattern_view& transposed,
+               const pattern_view& allowed);
   [[nodiscard]] index_t col_of(std::size_t p) const { return candidates.col_idx[p]; }
   [[nodiscard]] bool is_long(std::span<const index_t> line) const {
     return std::ssize(line) > limit;
@@ -61,14 +62,14 @@ struct search_input {
 /// threads.
 class search_steps {
  public:
-  static constexpr int keys =
-      512;  ///< of each half; the upper half: entries that agree in all rounds
+  /// Keys of each half; the upper half is for entries that agree in all rounds.
+  static constexpr int half = 512;
   static constexpr int gain_weight = 4;
   /// The key of an entry with a gain, of its key without gains.
   static constexpr int key_with(int key, int gain) {
-    const int half = key / keys * keys;
-    return half +
-           (key - half + gain_weight * gain < keys ? key - half + gain_weight * gain : keys - 1);
+    const int least = key / half * half;
+    const int raised = key - least + gain_weight * gain;
+    return least + (raised < half ? raised : half - 1);
   }
 
   /// The width of the window of the k-th round without gains, from 0.

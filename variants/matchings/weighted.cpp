@@ -42,6 +42,7 @@ namespace {
 constexpr std::uint64_t unreached = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t growth = 2;                        // of the bound of near columns
 constexpr std::uint64_t is_open = std::uint64_t{1} << 63;  // a claim of the level at work
+constexpr std::size_t near = 8, far = 16;                  // lines ahead that are prefetched
 constexpr std::size_t least_shared = 2048;                 // lines that occupy several threads
 
 // A row or a column; searches read records at random.
@@ -177,12 +178,18 @@ class assignment {
   template <class Action>
   void each(const std::vector<index_t>& list, const Action& action) {
     alone_ = threads_ == 1 || list.size() < least_shared;
+    const auto act = [&](std::size_t k, std::size_t end, additions& added) {
+      for (; k < end; ++k) {
+        if (k + far < list.size()) prefetch(list[k + far], list[k + near]);
+        action(list[k], added);
+      }
+    };
     if (alone_) {
-      for (const index_t i : list) action(i, added_[0]);
+      act(0, list.size(), added_[0]);
     } else {
       parallel_ranges(threads_, list.size(), std::size_t{128},
                       [&](int thread, std::size_t begin, std::size_t end) {
-                        for (; begin < end; ++begin) action(list[begin], added_[at(thread)]);
+                        act(begin, end, added_[at(thread)]);
                       });
     }
     next_.clear();
@@ -190,6 +197,13 @@ class assignment {
       join(next_, thread.next);
       join(touched_, thread.touched);
     }
+  }
+
+  // Lists name lines at random: their records, and what these refer to, come to the cache ahead.
+  void prefetch(index_t record, index_t line) const {
+    __builtin_prefetch(&lines_[side_][at(record)]);
+    __builtin_prefetch(&lists_[side_]->begin[at(record)]);
+    __builtin_prefetch(lists_[side_]->all.get() + lists_[side_]->begin[at(line)]);
   }
 
   // Lowers a word to `to` if that is less; the value before.
