@@ -273,7 +273,7 @@ using pinned_vector = std::vector<T, pinned_allocator<T>>;
 
 template <class T>
 void copy_to_device(T* device, const T* host, offset_t count) {
-  if (count == 0) return;
+  if (count <= 0) return;
   const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
 #if defined(__CUDACC__)
   check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
