@@ -337,9 +337,9 @@ class ClaimsTest(CliTest):
                 if "variant" in side:
                     settings = {side["best_of"]} if "best_of" in side else set()
                     settings |= set(side) - {"variant", "best_of"}
-                    for variant in [side["variant"]] if isinstance(side["variant"], str) else side["variant"]:
-                        self.assertLessEqual(settings, options[variant], s["id"])
-                        named |= {(variant, name) for name in settings}
+                    variants = [side["variant"]] if isinstance(side["variant"], str) else side["variant"]
+                    self.assertLessEqual(settings, set().union(*(options[v] for v in variants)), s["id"])
+                    named |= {(variant, name) for variant in variants for name in settings & options[variant]}
         self.assertGreater(len(named), 10)
 
 
