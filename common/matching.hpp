@@ -51,7 +51,8 @@ struct matching_settings {
   /// The factorization pivots by 2x2 blocks or tolerates zeros on the diagonal: a symmetric pattern
   /// keeps its rows.
   bool keeps_symmetric = false;
-  const std::atomic<bool>* stop = nullptr;  ///< as order_settings::stop; `symmetric` alone looks
+  /// As order_settings::stop. Methods on a device and searches for symmetric entries look.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// Rows matched to the columns of a square matrix. Moving row row_of_col[j] to position j puts the
