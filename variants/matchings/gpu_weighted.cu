@@ -352,6 +352,7 @@ class matcher {
     const auto last = found.begin() + (std::min(enough, c.found) - 1);
     std::ranges::nth_element(found, last);
     ++phases_;
+    gsofa::matchings::add_bound(*last, bounds_);
     launch_overlapping(update_duals_kernel, blocks_for(n_), threads_per_block, 0, space(), *last);
     return true;
   }
@@ -388,6 +389,7 @@ class matcher {
   index_t n_;
   std::uint32_t matched_ = 0;
   std::uint32_t phases_ = 0;
+  std::uint64_t bounds_ = 0;  // the sum of those of all phases
   device_array<offset_t> row_ptr_, col_ptr_;
   device_array<index_t> col_idx_, row_idx_;
   device_array<std::int64_t> cost_, transposed_cost_, u_, v_;

@@ -253,6 +253,12 @@ row_matching symmetric_matching(const matching_input& input, const matching_sett
   });
 }
 
+void add_bound(std::uint64_t bound, std::uint64_t& sum) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 60;
+  if (bound > most - sum) throw overflow_error("matching: the duals exceed 64 bits");
+  sum += bound;
+}
+
 option_spec symmetric_option() {
   return {.name = "symmetric",
           .default_value = true,

@@ -111,6 +111,10 @@ row_matching symmetric_matching(
     const matching_input& input, const matching_settings& settings,
     const std::function<std::unique_ptr<search_steps>(const search_input&)>& make);
 
+/// Adds the bound of a phase to their sum. Throws overflow_error beyond 2^60: duals and distances
+/// fit 64 bits, as n costs sum up to less than 2^60.
+void add_bound(std::uint64_t bound, std::uint64_t& sum);
+
 /// Options of methods that minimize costs: whether prefer_symmetric() searches.
 option_spec symmetric_option();
 

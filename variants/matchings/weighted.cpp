@@ -16,9 +16,9 @@
 //
 // Distances are minima of integers, and a column that several trees claim goes to the least claim,
 // a hash: neither depends on the order of the threads. gpu_weighted.cu has the same phases and
-// finds the same matching and duals. A structurally
-// singular matrix, and one whose zeros make it so, gets a matching of maximum cardinality without
-// duals. Each phase matches a row; it takes O(nnz) for each step of a search.
+// finds the same matching and duals. A structurally singular matrix, and one whose zeros make it
+// so, gets a matching of maximum cardinality without duals. Each phase matches at least one row; it
+// takes O(nnz) for each step of a search.
 
 #include <algorithm>
 #include <atomic>
@@ -283,6 +283,7 @@ class assignment {
     if (!found.empty()) {
       const std::size_t last = std::min(enough, found.size()) - 1;
       std::ranges::nth_element(found, found.begin() + static_cast<std::ptrdiff_t>(last));
+      add_bound(found[last], bounds_);
       move_duals(static_cast<std::int64_t>(found[last]));
     }
     forget();
@@ -389,6 +390,7 @@ class assignment {
   // Of the current search.
   std::uint32_t step_ = 0;
   bool alone_ = true;
+  std::uint64_t bounds_ = 0;  // the sum of those of all phases
   bool only_nearest_ = false;
   std::uint64_t farthest_ = unreached;   // no distance beyond it is searched
   std::vector<additions> added_;         // by thread
