@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the sequences and of their measurement, with a package that notes what it is asked for. Netgen is not needed. Exit
+"""Tests of the sequences and of their measurement, with a package that records its calls. Netgen is not needed. Exit
 status 77 without scipy."""
 import contextlib
 import io

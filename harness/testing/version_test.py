@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files that state the version of the project state that of CMakeLists.txt; CMake and the Python package read it from there."""
+"""Compares the version in each file that states it with the version in CMakeLists.txt, which CMake and the Python package read."""
 
 import re
 import unittest

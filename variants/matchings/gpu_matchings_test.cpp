@@ -164,7 +164,7 @@ TEST_CASE("a zero-free diagonal of largest magnitudes stays in place; small inpu
   CHECK_THROWS_AS(matched(dense, ":memory_budget_mb=1"), budget_error);
 }
 
-TEST_CASE("the symmetric matching of the device is that of the host") {
+TEST_CASE("the device and the host find the same symmetric matching") {
   for (const char* spec :
        {"grid5:nx=13,ny=9", "arrow:n=200", "tridiagonal:n=90", "random:n=150,degree=4,seed=2",
         "circuit:n=300,hubs=4,supply=0.8", "elasticity3d:nx=3", "dense:n=20", "diagonal:n=5"}) {
