@@ -52,8 +52,8 @@ std::vector<std::uint16_t> host_steps::gains(const pairs& m) {
 
 namespace {
 
-// The entries of a key. `gainful` keeps entries whose key has grown since. The first next_seed seeds
-// are matched or have a gain.
+// The entries of a key. `gainful` keeps entries whose key has grown since. The first next_seed
+// seeds are matched or have a gain.
 struct bucket {
   std::vector<offset_t> gainful, seeds;
   std::size_t next_seed = 0;
