@@ -26,6 +26,15 @@ inline constexpr int most_rows_of_group = 2;
 #endif
 inline constexpr unsigned row_groups = row_threads / lanes;
 
+/// The least value of a warp, in all its lanes.
+GSOFA_DEVICE std::uint64_t least_of_warp(std::uint64_t x) {
+  for (unsigned step = 16; step > 0; step /= 2) {
+    const std::uint64_t other = simt::shuffle_xor(x, step);
+    x = other < x ? other : x;
+  }
+  return x;
+}
+
 /// The threads that share a short row. All lanes of the warp call the functions together.
 struct lane_group {
   static constexpr bool is_block = false;
@@ -206,6 +215,14 @@ GSOFA_DEVICE void for_rows(Op& op, offset_t from, offset_t to, row_memory* share
       }
     }
   }
+}
+
+/// for_rows() by all blocks of the grid.
+template <class Op>
+GSOFA_DEVICE void share_rows(Op& op, offset_t rows, row_memory* shared) {
+  const offset_t per_block = (rows - 1) / simt::grid_size() + 1;
+  const offset_t from = per_block * simt::block_index();
+  for_rows(op, from, from + per_block < rows ? from + per_block : rows, shared);
 }
 
 /// Blocks take consecutive rows.

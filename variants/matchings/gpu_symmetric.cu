@@ -185,10 +185,7 @@ GSOFA_KERNEL void greedy_kernel(search_view s, round_control* control) {
       const std::uint64_t mine = rank_of(s, p);
       best = mine < best ? mine : best;
     }
-    for (unsigned step = 16; step > 0; step /= 2) {
-      const std::uint64_t other = simt::shuffle_xor(best, step);
-      best = other < best ? other : best;
-    }
+    best = least_of_warp(best);
     if (lane_index() == 0 && best != nobody) simt::atomic_min(control->best + round % 3, best);
     if (first) control->matched[(round + 1) % 3] = 0;
     simt::sync_grid();
@@ -218,9 +215,7 @@ GSOFA_KERNEL void greedy_kernel(search_view s, round_control* control) {
     for (const offset_t i : grid_items(s.n)) s.least_of_row[i] = s.least_of_col[i] = nobody;
     const std::uint32_t matched = simt::load_shared_state(control->matched + round % 3);
     give_op op{s, s.matched};
-    const offset_t share = (offset_t{matched} - 1) / simt::grid_size() + 1;
-    const offset_t from = share * simt::block_index();
-    for_rows(op, from, from + share < matched ? from + share : offset_t{matched}, shared);
+    share_rows(op, matched, shared);
     simt::sync_grid();
   }
 }
@@ -233,8 +228,10 @@ constexpr int grid_threads = 64;
 
 class device_steps : public search_steps {
  public:
-  device_steps(const search_input& in, memory_budget& budget, timeline& time)
+  device_steps(const search_input& in, const std::atomic<bool>* stop, memory_budget& budget,
+               timeline& time)
       : in_(in),
+        stop_(stop),
         time_(time),
         n_(in.a.n_rows),
         nnz_(in.a.nnz()),
@@ -335,6 +332,7 @@ class device_steps : public search_steps {
             matched_.data()};
   }
   void upload(const pairs& m) {
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw cancelled_error();
     copy_to_device(col_of_row_.data(), m.col_of_row.data(), n_);
     copy_to_device(row_of_col_.data(), m.row_of_col.data(), n_);
   }
@@ -351,6 +349,7 @@ class device_steps : public search_steps {
   }
 
   const search_input& in_;
+  const std::atomic<bool>* stop_;
   timeline& time_;
   index_t n_;
   offset_t nnz_;
@@ -383,7 +382,7 @@ row_matching symmetric_on_gpu([[maybe_unused]] const matching_input& input,
   budget.set_limit(megabytes > 0 ? megabytes << 20 : gpu::current_limits().free_bytes / 4 * 3);
   gpu::timeline time;
   row_matching m = symmetric_matching(input, settings, [&](const search_input& in) {
-    return std::make_unique<gpu::symmetric::device_steps>(in, budget, time);
+    return std::make_unique<gpu::symmetric::device_steps>(in, settings.stop, budget, time);
   });
   m.phases_s = time.finish();
   return m;

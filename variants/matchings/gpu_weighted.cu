@@ -129,14 +129,6 @@ struct shorten_op : candidates_op {
   }
 };
 
-GSOFA_DEVICE std::uint64_t least_of_warp(std::uint64_t x) {
-  for (unsigned step = 16; step > 0; step /= 2) {
-    const std::uint64_t other = simt::shuffle_xor(x, step);
-    x = other < x ? other : x;
-  }
-  return x;
-}
-
 /// Combines what the threads see of the columns.
 GSOFA_DEVICE void look(const search_view& s, std::uint64_t bound, distances_seen* all) {
   distances_seen mine;

@@ -54,14 +54,6 @@ struct candidates_op {
   }
 };
 
-/// for_rows() by all blocks of the grid.
-template <class Op>
-GSOFA_DEVICE void share_rows(Op& op, offset_t rows, row_memory* shared) {
-  const offset_t per_block = (rows - 1) / simt::grid_size() + 1;
-  const offset_t from = per_block * simt::block_index();
-  for_rows(op, from, from + per_block < rows ? from + per_block : rows, shared);
-}
-
 /// What a look at the distances of all columns finds.
 struct distances_seen {
   std::uint64_t least_far = ~std::uint64_t{0};  ///< the least that is not below the bound
