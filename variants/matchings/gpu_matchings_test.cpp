@@ -163,25 +163,3 @@ TEST_CASE("a zero-free diagonal of largest magnitudes stays in place; small inpu
   const valued dense = random_matrix(300, 1, 100, any_magnitude);
   CHECK_THROWS_AS(matched(dense, ":memory_budget_mb=1"), budget_error);
 }
-
-TEST_CASE("the device and the host find the same symmetric matching") {
-  for (const char* spec :
-       {"grid5:nx=13,ny=9", "arrow:n=200", "tridiagonal:n=90", "random:n=150,degree=4,seed=2",
-        "circuit:n=300,hubs=4,supply=0.8", "elasticity3d:nx=3", "dense:n=20", "diagonal:n=5"}) {
-    CAPTURE(spec);
-    const pattern a = generate(spec);
-    for (std::uint64_t seed = 1; seed < 4; ++seed) {
-      const pattern shuffled = permute(a, random_order(a.n_rows, seed), identity_order(a.n_cols));
-      const row_matching of_host = compute_matching(shuffled, {}, "symmetric");
-      simt::emulator::set_seed(seed);
-      const row_matching of_device = compute_matching(shuffled, {}, "gpu_symmetric");
-      CHECK(reference::fault_of_matching(shuffled, nullptr, of_device) == "");
-      CHECK(of_device.row_of_col == of_host.row_of_col);
-    }
-  }
-  for (std::uint64_t k = 0; k < 60; ++k) {
-    const valued m = random_matrix(static_cast<index_t>(k % 30), k, 10 + k, zero);
-    CHECK(compute_matching(m.a, {}, "gpu_symmetric").row_of_col ==
-          compute_matching(m.a, {}, "symmetric").row_of_col);
-  }
-}

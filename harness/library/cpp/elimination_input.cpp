@@ -37,26 +37,14 @@ void give_zero_free_diagonal(const checked_input& in, const analysis_options& op
   e.a = w.matched;
 }
 
-// A device that fails leaves the matching to the host, which finds the same one.
-std::vector<index_t> symmetric_rows(const pattern_view& a, const analysis_options& options,
-                                    bool on_device, supervision& s) {
-  const matching_settings settings{.threads = host_threads(options), .stop = &s.stop};
-  try {
-    if (on_device) return compute_matching(a, {}, "gpu_symmetric", settings).row_of_col;
-  } catch (const cancelled_error&) {
-    throw;
-  } catch (const error& failed) {
-    s.say(std::string("gpu_symmetric: ") + failed.what());
-  }
-  return compute_matching(a, {}, "symmetric", settings).row_of_col;
-}
-
 // Two matchings of a pattern with zeros on its diagonal contend where the choice of the order says
 // so: `symmetric` replaces the first one if the factorizations take less time in its order.
 void try_symmetric(const pattern_view& a, const analysis_options& options, bool on_device,
                    elimination_input& e, workspace& w, supervision& s, ordering& best) {
   if (e.row_of.empty() || w.updates.on || !symmetric_may_pay(best.contested_s, a.nnz())) return;
-  std::vector<index_t> row_of = symmetric_rows(a, options, on_device, s);
+  std::vector<index_t> row_of =
+      compute_matching(a, {}, "symmetric", {.threads = host_threads(options), .stop = &s.stop})
+          .row_of_col;
   pattern matched = permute(a, row_of, identity_order(a.n_rows));
   ordering o = order_for(matched, options, on_device, s);
   if (o.contested_s >= best.contested_s) return;
