@@ -168,7 +168,7 @@ def test_a_thread_is_cancelled_by_its_progress_while_another_goes_on(slow):
 
     def work():
         try:
-            gsofa.analyze(slow, "natural", threads=1, progress=progress)
+            gsofa.analyze(slow, "natural", device="cpu", threads=1, progress=progress)
         except Stop as e:
             raised.append(e)
     cancel = threading.Event()
