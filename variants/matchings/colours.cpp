@@ -96,42 +96,28 @@ agreement refine_colours(const pattern_view& a, const pattern_view& t,
   colour_list cols = degrees(t, m.row_of_col, m.col_of_row, threads);
   colour_list new_rows = rows, new_cols = cols;
   agreement out{.depth = std::vector<std::uint8_t>(at(candidates.nnz()), 0)};
-  out.rounds = colour_rounds(
-      candidates.nnz(),
-      [&](int round) {
-        std::atomic<offset_t> all{0};
-        each_open_row(a, m.col_of_row, threads, [&](index_t i) {
-          offset_t agreeing = 0;
-          const auto end = at(candidates.row_ptr[at(i) + 1]);
-          for (auto p = at(candidates.row_ptr[at(i)]); p < end; ++p) {
-            const index_t j = candidates.col_idx[p];
-            if (out.depth[p] == round && m.row_of_col[at(j)] == -1 && rows[at(i)] == cols[at(j)]) {
-              ++out.depth[p];
-              ++agreeing;
-            }
-          }
-          if (agreeing > 0) all.fetch_add(agreeing, std::memory_order_relaxed);
-        });
-        return all.load();
-      },
-      [&] {
-        recolour(a, m.col_of_row, cols, m.row_of_col, rows, threads, new_rows);
-        recolour(t, m.row_of_col, rows, m.col_of_row, cols, threads, new_cols);
-        rows.swap(new_rows);
-        cols.swap(new_cols);
-      });
-  return out;
-}
-
-int colour_rounds(offset_t nnz, const std::function<offset_t(int)>& agree,
-                  const std::function<void()>& recolour) {
-  offset_t before = nnz + 1;
-  for (int round = 0;; ++round) {
-    const offset_t agreeing = agree(round);
-    if (agreeing == 0) return round;
-    if (agreeing > before - before / least_loss || round + 1 == most_colourings) return round + 1;
-    before = agreeing;
-    recolour();
+  for (offset_t before = candidates.nnz() + 1;;) {
+    std::atomic<offset_t> all{0};
+    each_open_row(a, m.col_of_row, threads, [&](index_t i) {
+      offset_t agreeing = 0;
+      const auto end = at(candidates.row_ptr[at(i) + 1]);
+      for (auto p = at(candidates.row_ptr[at(i)]); p < end; ++p) {
+        const index_t j = candidates.col_idx[p];
+        if (out.depth[p] == out.rounds && m.row_of_col[at(j)] == -1 &&
+            rows[at(i)] == cols[at(j)]) {
+          ++out.depth[p];
+          ++agreeing;
+        }
+      }
+      if (agreeing > 0) all.fetch_add(agreeing, std::memory_order_relaxed);
+    });
+    if (all == 0) return out;
+    if (++out.rounds == most_colourings || all > before - before / least_loss) return out;
+    before = all;
+    recolour(a, m.col_of_row, cols, m.row_of_col, rows, threads, new_rows);
+    recolour(t, m.row_of_col, rows, m.col_of_row, cols, threads, new_cols);
+    rows.swap(new_rows);
+    cols.swap(new_cols);
   }
 }
 

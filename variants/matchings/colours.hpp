@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "common/augment.hpp"
@@ -27,10 +26,5 @@ struct agreement {
 /// candidates cease to agree.
 agreement refine_colours(const pattern_view& a, const pattern_view& t,
                          const pattern_view& candidates, const pairs& m, int threads);
-
-/// The rounds of refine_colours(): agree(round) returns the number of entries that agree in this
-/// round and in all before; recolour() makes the colours of the next round.
-int colour_rounds(offset_t nnz, const std::function<offset_t(int)>& agree,
-                  const std::function<void()>& recolour);
 
 }  // namespace gsofa::matchings

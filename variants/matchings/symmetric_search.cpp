@@ -227,9 +227,7 @@ search_input::search_input(const pattern_view& pattern, const pattern_view& tran
   for (index_t i = 0; i < a.n_rows; ++i) row_of.resize(at(candidates.row_ptr[at(i) + 1]), i);
 }
 
-row_matching symmetric_matching(
-    const matching_input& input, const matching_settings& settings,
-    const std::function<std::unique_ptr<search_steps>(const search_input&)>& make) {
+row_matching symmetric_matching(const matching_input& input, const matching_settings& settings) {
   const auto& [a, t, costs] = input;
   row_matching out;
   if (count_missing_diagonal(a) == 0 && std::ranges::equal(a.row_ptr, t.row_ptr) &&
@@ -241,16 +239,11 @@ row_matching symmetric_matching(
   match_forced(a, t, m);
   if (!is_perfect(m)) {
     const search_input in(a, t, a);
-    m = search(in, *make(in), settings.threads, std::move(m)).matching();
+    search_steps steps(in, settings.threads, settings.stop);
+    m = search(in, steps, settings.threads, std::move(m)).matching();
   }
   out.row_of_col = std::move(m.row_of_col);
   return out;
-}
-
-row_matching symmetric_matching(const matching_input& input, const matching_settings& settings) {
-  return symmetric_matching(input, settings, [&](const search_input& in) {
-    return std::make_unique<host_steps>(in, settings.threads, settings.stop);
-  });
 }
 
 void add_bound(std::uint64_t bound, std::uint64_t& sum) {
@@ -278,8 +271,8 @@ void prefer_symmetric(const matching_input& input, const matching_settings& sett
   };
   if (is_perfect(forced) || symmetric(first) == input.a.nnz() - input.a.n_rows) return;
   const search_input in(input.a, input.t, allowed);
-  host_steps host(in, settings.threads, settings.stop);
-  pairs second = search(in, host, settings.threads, std::move(forced)).matching();
+  search_steps steps(in, settings.threads, settings.stop);
+  pairs second = search(in, steps, settings.threads, std::move(forced)).matching();
   if (symmetric(second) > symmetric(first)) m.row_of_col = std::move(second.row_of_col);
 }
 

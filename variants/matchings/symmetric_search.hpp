@@ -17,8 +17,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -58,43 +56,24 @@ struct search_input {
   }
 };
 
-/// The steps that take most of the time. Each has one result, whoever computes it, on however many
-/// threads.
+/// The steps that take most of the time. Each has one result, on however many threads.
+/// Throws cancelled_error soon after *stop becomes true; null: never.
 class search_steps {
  public:
   /// Keys of each half; the upper half is for entries that agree in all rounds.
   static constexpr int half = 512;
-  static constexpr int gain_weight = 4;
-  /// The key of an entry with a gain, of its key without gains.
-  static constexpr int key_with(int key, int gain) {
-    const int least = key / half * half;
-    const int raised = key - least + gain_weight * gain;
-    return least + (raised < half ? raised : half - 1);
-  }
 
-  /// The width of the window of the k-th round without gains, from 0.
-  static constexpr offset_t seeds_of(int k) { return offset_t{1} << (k < 640 ? k / 16 : 40); }
-
-  virtual ~search_steps() = default;
+  search_steps(const search_input& in, int threads, const std::atomic<bool>* stop);
   /// As matchings::refine_colours().
-  virtual agreement refine_colours(const pairs& m) = 0;
+  agreement refine_colours(const pairs& m);
   /// Matches entries until none has an unmatched row and column. A round takes the entries with the
-  /// largest key_with() that have a gain or, if none has, the first and those less than seeds_of()
-  /// behind it (early seeds must not contradict each other). It matches those that are the least of
-  /// the round in their row, their column and the rows of this column, whose gains they change.
-  /// keys: by candidate, without gains.
-  virtual void match_greedily(std::span<const std::uint16_t> keys, pairs& m) = 0;
+  /// largest key that have a gain or, if none has, the first and those in a window behind it (early
+  /// seeds must not contradict each other). It matches those that are the least of the round in
+  /// their row, their column and the rows of this column, whose gains they change.
+  /// keys: by candidate, without gains, which raise them.
+  void match_greedily(std::span<const std::uint16_t> keys, pairs& m);
   /// The gain of each candidate.
-  virtual std::vector<std::uint16_t> gains(const pairs& m) = 0;
-};
-
-/// The steps on host threads. Throws cancelled_error soon after *stop becomes true; null: never.
-class host_steps : public search_steps {
- public:
-  host_steps(const search_input& in, int threads, const std::atomic<bool>* stop);
-  agreement refine_colours(const pairs& m) override;
-  void match_greedily(std::span<const std::uint16_t> keys, pairs& m) override;
-  std::vector<std::uint16_t> gains(const pairs& m) override;
+  std::vector<std::uint16_t> gains(const pairs& m);
 
  private:
   const search_input& in_;
@@ -106,10 +85,6 @@ class host_steps : public search_steps {
 /// A matching by pattern alone. A symmetric pattern with a zero-free diagonal keeps its rows.
 /// Throws cancelled_error soon after *settings.stop becomes true.
 row_matching symmetric_matching(const matching_input& input, const matching_settings& settings);
-/// The same, with the steps that make(input) returns.
-row_matching symmetric_matching(
-    const matching_input& input, const matching_settings& settings,
-    const std::function<std::unique_ptr<search_steps>(const search_input&)>& make);
 
 /// Adds the bound of a phase to their sum. Throws overflow_error beyond 2^60: duals and distances
 /// fit 64 bits, as n costs sum up to less than 2^60.

@@ -11,7 +11,18 @@ namespace gsofa::matchings {
 namespace {
 
 constexpr std::size_t least_shared_matches = 256;  // matches of a round that occupy several threads
+constexpr int gain_weight = 4;
+constexpr int half = search_steps::half;
 constexpr offset_t nobody = std::numeric_limits<offset_t>::max();
+
+// The key of an entry with a gain, of its key without gains.
+std::size_t key_with(int key, int gain) {
+  const int least = key / half * half;
+  return at(least + std::min(key - least + gain_weight * gain, half - 1));
+}
+
+// The width of the window of the k-th round without gains, from 0.
+offset_t seeds_of(int k) { return offset_t{1} << std::min(k / 16, 40); }
 
 void check_stop(const std::atomic<bool>* stop) {
   if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw cancelled_error();
@@ -27,16 +38,16 @@ void raise(std::uint16_t& gain, int threads) {
 
 }  // namespace
 
-host_steps::host_steps(const search_input& in, int threads, const std::atomic<bool>* stop)
+search_steps::search_steps(const search_input& in, int threads, const std::atomic<bool>* stop)
     : in_(in), threads_(std::max(threads, 1)), stop_(stop), mark_(at(threads_)) {
   for (std::vector<index_t>& mark : mark_) mark.assign(at(in.a.n_cols), -1);
 }
 
-agreement host_steps::refine_colours(const pairs& m) {
+agreement search_steps::refine_colours(const pairs& m) {
   return matchings::refine_colours(in_.a, in_.t, in_.candidates, m, threads_);
 }
 
-std::vector<std::uint16_t> host_steps::gains(const pairs& m) {
+std::vector<std::uint16_t> search_steps::gains(const pairs& m) {
   std::vector<std::uint16_t> gain(in_.row_of.size(), 0);
   parallel_ranges(threads_, in_.a.n_cols, index_t{256},
                   [&](int thread, index_t begin, index_t end) {
@@ -68,7 +79,7 @@ class greedy {
         gain_(std::move(gain)),
         mark_(mark),
         m_(m),
-        buckets_(2 * search_steps::half),
+        buckets_(2 * half),
         row_(at(in.a.n_rows), nobody),
         col_(at(in.a.n_cols), nobody),
         raised_(keys.size(), 0),
@@ -92,7 +103,7 @@ class greedy {
 
  private:
   [[nodiscard]] std::size_t key(std::size_t p) const {
-    return at(search_steps::key_with(keys_[p], gain_[p]));
+    return key_with(keys_[p], gain_[p]);
   }
   [[nodiscard]] bool is_open(std::size_t p) const {
     return m_.col_of_row[at(in_.row_of[p])] == -1 && m_.row_of_col[at(in_.col_of(p))] == -1;
@@ -114,7 +125,7 @@ class greedy {
       if (gain_[at(p)] > 0 || !is_open(at(p))) continue;
       if (open_.empty()) {
         b.next_seed = k;
-        end = p + search_steps::seeds_of(seed_rounds_++);
+        end = p + seeds_of(seed_rounds_++);
       }
       open_.push_back(p);
     }
@@ -192,7 +203,7 @@ class greedy {
 
 }  // namespace
 
-void host_steps::match_greedily(std::span<const std::uint16_t> keys, pairs& m) {
+void search_steps::match_greedily(std::span<const std::uint16_t> keys, pairs& m) {
   greedy(in_, keys, gains(m), mark_, m).run(stop_);
 }
 
