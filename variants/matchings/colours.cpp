@@ -103,8 +103,7 @@ agreement refine_colours(const pattern_view& a, const pattern_view& t,
       const auto end = at(candidates.row_ptr[at(i) + 1]);
       for (auto p = at(candidates.row_ptr[at(i)]); p < end; ++p) {
         const index_t j = candidates.col_idx[p];
-        if (out.depth[p] == out.rounds && m.row_of_col[at(j)] == -1 &&
-            rows[at(i)] == cols[at(j)]) {
+        if (out.depth[p] == out.rounds && m.row_of_col[at(j)] == -1 && rows[at(i)] == cols[at(j)]) {
           ++out.depth[p];
           ++agreeing;
         }

@@ -102,9 +102,7 @@ class greedy {
   }
 
  private:
-  [[nodiscard]] std::size_t key(std::size_t p) const {
-    return key_with(keys_[p], gain_[p]);
-  }
+  [[nodiscard]] std::size_t key(std::size_t p) const { return key_with(keys_[p], gain_[p]); }
   [[nodiscard]] bool is_open(std::size_t p) const {
     return m_.col_of_row[at(in_.row_of[p])] == -1 && m_.row_of_col[at(in_.col_of(p))] == -1;
   }

@@ -43,7 +43,7 @@ constexpr std::uint64_t unreached = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t growth = 2;                        // of the bound of near columns
 constexpr std::uint64_t is_open = std::uint64_t{1} << 63;  // a claim of the level at work
 constexpr std::size_t near = 8, far = 16;                  // lines ahead that are prefetched
-constexpr std::size_t least_shared = 2048;                 // lines that occupy several threads
+constexpr std::size_t least_shared = 512;                  // lines that occupy several threads
 
 // A row or a column; searches read records at random.
 struct line {
@@ -173,14 +173,23 @@ class assignment {
     cols()[at(col)].partner = row;
   }
 
-  // action(line, additions) for the lines of a list, on all threads if there are many; `alone_`
-  // says whether this thread is the only one. Then joins what they add.
+  // action(line, additions) for the rows or columns of a list, on all threads if there are many;
+  // `alone_` says whether this thread is the only one. Then joins what they add.
   template <class Action>
-  void each(const std::vector<index_t>& list, const Action& action) {
+  void each_row_of(const std::vector<index_t>& list, const Action& action) {
+    each(list, action, [&](std::size_t k) { prefetch(list[k + far], list[k + near]); });
+  }
+  template <class Action>
+  void each_column_of(const std::vector<index_t>& list, const Action& action) {
+    each(list, action,
+         [&](std::size_t k) { __builtin_prefetch(&lines_[1 - side_][at(list[k + far])]); });
+  }
+  template <class Action, class Prefetch>
+  void each(const std::vector<index_t>& list, const Action& action, const Prefetch& prefetch_at) {
     alone_ = threads_ == 1 || list.size() < least_shared;
     const auto act = [&](std::size_t k, std::size_t end, additions& added) {
       for (; k < end; ++k) {
-        if (k + far < list.size()) prefetch(list[k + far], list[k + near]);
+        if (k + far < list.size()) prefetch_at(k);
         action(list[k], added);
       }
     };
@@ -252,58 +261,71 @@ class assignment {
   bool shorten() {
     const std::size_t enough = free_rows().size() - free_rows().size() / 4;
     std::vector<std::uint64_t> found;  // distances of unmatched columns
-    std::vector<index_t> list = free_rows();
+    std::vector<index_t> list = free_rows(), settled;
     farthest_ = unreached;
     only_nearest_ = enough == 1;
-    for (std::uint64_t bound = 1, before = 0, least_far = 0; least_far != unreached;) {
+    for (std::uint64_t bound = 1, least_far = 0; least_far != unreached;) {
       while (!list.empty()) {
         ++step_;
-        each(list, [&](index_t i, additions& added) { shorten_from(i, bound, added); });
+        each_row_of(list, [&](index_t i, additions& added) { shorten_from(i, bound, added); });
         list.swap(next_);
       }
-      least_far = unreached;
-      found.clear();
-      for (const index_t j : touched_) {
-        const line& col = cols()[at(j)];
-        if (col.word >= bound) {
-          least_far = std::min(least_far, col.word);
-        } else if (col.partner == -1) {
-          found.push_back(col.word);
-        }
-      }
+      least_far = settle_below(bound, settled, found);
       if (found.size() >= enough) break;
-      before =
-          std::exchange(bound, least_far < unreached / growth ? growth * least_far : unreached);
-      for (const index_t j : touched_) {
+      bound = least_far < unreached / growth ? growth * least_far : unreached;
+      each_column_of(touched_, [&](index_t j, additions& added) {
         const line& col = cols()[at(j)];
-        if (col.word >= before && col.word < bound && col.partner != -1)
-          list.push_back(col.partner);
-      }
+        if (col.word < bound && col.partner != -1) added.next.push_back(col.partner);
+      });
+      list.swap(next_);
     }
     if (!found.empty()) {
       const std::size_t last = std::min(enough, found.size()) - 1;
       std::ranges::nth_element(found, found.begin() + static_cast<std::ptrdiff_t>(last));
       add_bound(found[last], bounds_);
-      move_duals(static_cast<std::int64_t>(found[last]));
+      move_duals(static_cast<std::int64_t>(found[last]), settled);
     }
-    forget();
+    forget(settled);
+    forget(touched_);
     return !found.empty();
   }
 
-  void move_duals(std::int64_t bound) {
+  // Moves the columns below the bound, whose distances are final, from touched_ to `settled`, and
+  // the distances of the unmatched ones to `found`; the least distance of the others.
+  std::uint64_t settle_below(std::uint64_t bound, std::vector<index_t>& settled,
+                             std::vector<std::uint64_t>& found) {
+    std::uint64_t least_far = unreached;
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < touched_.size(); ++k) {
+      if (k + far < touched_.size()) __builtin_prefetch(&cols()[at(touched_[k + far])]);
+      const index_t j = touched_[k];
+      const line& col = cols()[at(j)];
+      if (col.word >= bound) {
+        least_far = std::min(least_far, col.word);
+        touched_[kept++] = j;
+      } else {
+        settled.push_back(j);
+        if (col.partner == -1) found.push_back(col.word);
+      }
+    }
+    touched_.resize(kept);
+    return least_far;
+  }
+
+  void move_duals(std::int64_t bound, const std::vector<index_t>& settled) {
     for (const index_t i : free_rows()) rows()[at(i)].dual += bound;
-    for (const index_t j : touched_) {
+    each_column_of(settled, [&](index_t j, additions&) {
       line& col = cols()[at(j)];
-      if (col.word >= static_cast<std::uint64_t>(bound)) continue;
+      if (col.word >= static_cast<std::uint64_t>(bound)) return;
       const std::int64_t slack = bound - static_cast<std::int64_t>(col.word);
       col.dual -= slack;
       if (col.partner != -1) rows()[at(col.partner)].dual += slack;
-    }
+    });
   }
 
-  void forget() {
-    for (const index_t j : touched_) cols()[at(j)].word = unreached;
-    touched_.clear();
+  void forget(std::vector<index_t>& columns) {
+    each_column_of(columns, [&](index_t j, additions&) { cols()[at(j)].word = unreached; });
+    columns.clear();
   }
 
   // A claim's hash differs for rows with the same columns.
@@ -348,9 +370,9 @@ class assignment {
     }
     while (!list.empty()) {
       const auto settled = static_cast<std::ptrdiff_t>(touched_.size());
-      each(list, [&](index_t i, additions& added) { claim(i, added); });
+      each_row_of(list, [&](index_t i, additions& added) { claim(i, added); });
       const std::vector<index_t> claimed(touched_.begin() + settled, touched_.end());
-      each(claimed, [&](index_t j, additions& added) { settle(j, added); });
+      each_column_of(claimed, [&](index_t j, additions& added) { settle(j, added); });
       list.swap(next_);
     }
     const std::size_t before = free_rows().size();
@@ -362,7 +384,7 @@ class assignment {
         col = last;
       }
     }
-    forget();
+    forget(touched_);
     for (const int side : {0, 1}) {
       std::erase_if(free_[side], [&](index_t k) { return lines_[side][at(k)].partner != -1; });
     }
