@@ -129,6 +129,12 @@ bool check_plan::includes(std::size_t k, std::size_t s, std::size_t count) const
   return (s - 1 + others - each * (k - special_) % others) % others < each;
 }
 
+bool check_plan::includes_matrix(std::size_t number, const variant_info& v) const {
+  const std::size_t orders = options_.prepared.empty() ? suite_.orders.size() : 1;
+  const auto variant = static_cast<std::size_t>(&v - all_variants().data());
+  return options_.rotate == 0 || (number + number / orders + variant) % orders == 0;
+}
+
 double check_plan::time_limit(std::size_t k) const {
   return kind_of(k) == kind::large ? std::min(options_.timeout, suite_.large_timeout)
                                    : options_.timeout;

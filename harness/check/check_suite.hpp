@@ -61,6 +61,9 @@ class check_plan {
   /// defaults and, where settings take turns, with those that follow the settings of the previous
   /// pattern; patterns of large order with the defaults.
   [[nodiscard]] bool includes(std::size_t k, std::size_t s, std::size_t count) const;
+  /// Whether a variant is run on bundled matrix `number`, a matrix in an order: in all orders or,
+  /// where settings take turns, in one, which the next variant and the next matrix change.
+  [[nodiscard]] bool includes_matrix(std::size_t number, const variant_info& v) const;
   /// Seconds for a run on pattern k.
   [[nodiscard]] double time_limit(std::size_t k) const;
 

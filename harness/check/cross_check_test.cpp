@@ -7,6 +7,8 @@
 #include <set>
 
 #include "common/pattern.hpp"
+#include "common/variant.hpp"
+#include "harness/check/check_suite.hpp"
 #include "harness/check/test_patterns.hpp"
 #include "harness/testing/fake_variant.hpp"
 
@@ -98,6 +100,26 @@ TEST_CASE("the settings to check cover every option") {
     CHECK(texts.contains(text));
   }
   CHECK(threads == std::set<int>{1, 2});
+}
+
+TEST_CASE("where settings take turns, a variant runs each bundled matrix in one order") {
+  check_options options;
+  options.suite = "full";
+  options.rotate = 1;
+  const check_plan rotating(options);
+  const variant_info &first = all_variants()[0], &second = all_variants()[1];
+  std::set<std::size_t> orders;
+  for (std::size_t natural = 1; natural < 20; natural += 2) {
+    CHECK(rotating.includes_matrix(natural - 1, first) != rotating.includes_matrix(natural, first));
+    CHECK(rotating.includes_matrix(natural, first) != rotating.includes_matrix(natural, second));
+    orders.insert(rotating.includes_matrix(natural, first) ? 1 : 0);
+  }
+  CHECK(orders.size() == 2);
+  options.rotate = 0;
+  CHECK(check_plan(options).includes_matrix(0, first));
+  options.suite = "small";
+  options.rotate = 2;
+  CHECK(check_plan(options).includes_matrix(1, first));
 }
 
 TEST_CASE("pictures show entries as 1") {

@@ -288,7 +288,7 @@ void variant_checker::check_matrix_with_all(const check_matrix& m) {
                       m.known.extension().string().substr(1));
   }
   for (auto& t : tallies_) {
-    if (t.planted() || t.is_out()) continue;
+    if (t.planted() || t.is_out() || !plan_.includes_matrix(m.number, *t.info)) continue;
     case_request request{.info = t.info,
                          .settings = t.settings.front().settings,
                          .trials = {.repeat = 1, .warmup = 0, .timeout = suite.timeout}};

@@ -219,7 +219,8 @@ void add_check_command(CLI::App& app, command_action& action) {
       "Run all variants in this process, for debuggers and sanitizers; always so under MPI");
   c->add_option("--rotate", o->rotate,
                 "Run each random pattern with the defaults and K other settings, which rotate, and "
-                "use every second pattern of large order; 0: all settings and all patterns")
+                "use every second pattern of large order and each bundled matrix in one of its "
+                "orders; 0: all settings, patterns and orders")
       ->check(CLI::Range(0, 1000))
       ->type_name("K")
       ->capture_default_str();
