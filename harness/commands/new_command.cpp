@@ -3,7 +3,8 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <regex>
+#include <string>
+#include <string_view>
 
 #include "common/error.hpp"
 #include "common/file.hpp"
@@ -21,8 +22,12 @@ namespace fs = std::filesystem;
 std::string filled_in(const fs::path& from, const std::string& name) {
   const file_content content(from);
   const auto bytes = content.bytes();
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return std::regex_replace(text, std::regex("@NAME@"), name);
+  constexpr std::string_view place = "@NAME@";
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  for (std::size_t k = 0; (k = text.find(place, k)) != std::string::npos; k += name.size()) {
+    text.replace(k, place.size(), name);
+  }
+  return text;
 }
 
 // The commands that go on from there, and what else the tree needs.
