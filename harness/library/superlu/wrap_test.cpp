@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "harness/library/superlu/superlu_headers.hpp"
+#include "harness/testing/processes.hpp"
 #ifdef GSOFA_FAILING_MALLOC
 #include "harness/testing/failing_malloc.hpp"
-#include "harness/testing/processes.hpp"
 #endif
 
 namespace {
