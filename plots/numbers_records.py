@@ -88,9 +88,9 @@ def orders(path):
                 for r in records.read_orders([RECORDS / path]))
 
 
-def rivals(file, variant, **options):
+def rivals(file, variant, folder=RIVALS, **options):
     """{matrix: its run} of the records of rivals, of real matrices that count."""
-    return {r["matrix"]["name"]: r for r in records.read_runs([RIVALS / f"{file}.jsonl"]) if r["variant"] == variant and
+    return {r["matrix"]["name"]: r for r in records.read_runs([folder / f"{file}.jsonl"]) if r["variant"] == variant and
             r["matrix"]["n"] >= 1000 and records.kind(r["matrix"]) in records.REAL and all(r["options"].get(k, v) == v for k, v in options.items())}
 
 

@@ -281,7 +281,7 @@ users = {what: [digits(over(peer, ours, large)) for peer in symbfact for large i
     ("one core", {m: seconds(r) for m, r in cpu.items()}))}
 _, upload, listed, core = users.values()
 relaxed = digits(over(symbfact[0], {m: seconds(r) for m, r in symbfact[1].items()}), 3)
-same = [over(now, {m: seconds(r) for m, r in rivals("panels_same_pattern", v).items()}) for now, v in ((cpu, "cpu_bitmap_panels"), (symbfact[0], "peer_superlu_dist"))]
+same = [over(now, {m: seconds(r) for m, r in rivals("panels_same_pattern", v, RECORDS / "2026-11-29_h200_rivals").items()}) for now, v in ((cpu, "cpu_bitmap_panels"), (symbfact[0], "peer_superlu_dist"))]
 glu, marks = (rivals("one_core", v) for v in ("cpu_glu_union", "cpu_set_union"))
 ended = [m for m in glu if "timeout" in (glu[m]["status"], marks[m]["status"])]
 unions = [seconds(glu[m]) / seconds(marks[m]) for m in glu if m not in ended]
@@ -304,7 +304,7 @@ check("README.md", "With SuperLU_DIST's default, {by_default()} times")
 check("README.md", "{upload[2]} with allocation and upload, and {listed[2]} with L and U")
 check("README.md", "after a run of another pattern the ratio on one core is {core[0]}")
 
-HOST = RECORDS / "2026-11-27_h200_x4_judgement"
+HOST = COUNTING = RECORDS / "2026-11-27_h200_x4_judgement"
 times, sizes = {}, {}  # {(variant, threads, ranks): {matrix: median time in ms}}, {matrix: (kind, n, entries of L + U)}
 for r in records.read_runs([HOST / f for f in ("panels.jsonl", "threads.jsonl", *(f"ranks_{k}.jsonl" for k in (8, 16, 32)))]):
     if r["samples_s"]:
@@ -355,7 +355,7 @@ check(CORES, "16 threads of an Intel Xeon are {mean(gains[0]):.1f} times as fast
       "{mean(gains[1]):.1f} times ({span(gains[1])})")
 
 older = table("2026-11-25_large_grids/grids.csv").plus(ms=lambda r: [float(x) for x in str(r.runs_ms).split()])
-grids = table(f"{HOST.name}/grids.csv").where(gpus=1).pivot("matrix", "counts", only)
+grids = table("2026-11-27_h200_x4_judgement/grids.csv").where(gpus=1).pivot("matrix", "counts", only)
 largest = {form: min(only(older.where(grid="464^3", form=form)).ms) for form in ("tree", "panels")}
 peak = {g: max(r.device_peak_gb for r in older.where(grid=g, form="panels", gpus=1) if r.device_peak_gb) for g in ("200^3", "320^3", "464^3")}
 hundred = [median(only(older.where(grid=g, gpu="NVIDIA H100 80GB HBM3", host="f", form="panels", gpus=1)).ms) for g in ("200^3", "320^3")]
@@ -396,7 +396,7 @@ check(SCALING, "{SPILLS} gains {gain([SPILLS])[0]:.0f} because")
 check(SCALING, "is faster than `block` on {sum(x > 1 for x in better[0])} of {len(real)} real matrices and on {sum(x > 1 for x in better[1])} of {len(fem)} finite "
       "elements (median {median(better[0]):.1f} and {median(better[1]):.1f})")
 check(SCALING, "chunks of 128 rows take {chunks[0]} and chunks of 256 rows {chunks[1]} times as long as chunks of 64")
-found = {r["matrix"]["name"]: r for r in records.read_runs([HOST / "counting.jsonl"]) if r["options"]["concurrent_sources"] == 0}
+found = {r["matrix"]["name"]: r for r in records.read_runs([COUNTING / "counting.jsonl"]) if r["options"]["concurrent_sources"] == 0}
 both = [found[m] for m in ("bcsstk18", records.datasets()["BC"]["stand_in"])]
 counts = [Row(r["counters"], fill=r["result"]["fill"], rows=r["matrix"]["n"] / r["result"]["supernodes"]) for r in both]
 for what, key, form in (("fill-ins", "fill", "{:,}"), ("rows of a supernode, mean", "rows", "{:.2f}"), ("edges traversed", "edges_traversed", "{:.3g}"),
