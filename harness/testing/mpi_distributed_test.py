@@ -339,6 +339,7 @@ class OneRankTest(DistributedTest):
 
 
 class FailureTest(DistributedTest):
+    @unittest.skipIf("ASAN_OPTIONS" in os.environ, "sanitizers reserve address space")
     def test_one_rank_out_of_memory(self):
         args = run_args("bcsstk18", "--verify", "none", "--set", "concurrent_sources=6000")
         command = [*launcher(1), GSOFA, *args, ":", "-np", "1", "sh", "-c",
