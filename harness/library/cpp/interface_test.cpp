@@ -327,6 +327,7 @@ TEST_CASE("a profile is cancelled in every stage, and is complete where it is no
       CHECK(e.kind() == failure::cancelled);
     }
   }
+  options.progress = [](const analysis_progress&) { return true; };
   options.progress_seconds = 0;
   CHECK_THROWS_AS(profile(view_of(a), 5, options), invalid_input);
   CHECK_THROWS_AS(profile(view_of(a), 8193), invalid_input);
