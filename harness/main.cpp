@@ -3,11 +3,6 @@
 #include "common/process.hpp"
 #include "harness/commands/cli.hpp"
 
-#ifdef __SANITIZE_ADDRESS__
-// Open MPI keeps memory until the process ends.
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
-#endif
-
 int main(int argc, char** argv) {
   gsofa::guard_descriptors();
   // CUDA loads all kernels with the context, which takes a few milliseconds more. By default it

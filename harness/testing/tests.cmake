@@ -45,15 +45,11 @@ gsofa_test(oracle/check_processes COMMAND harness/testing/check_test.py PROPERTI
 gsofa_test(python/package COMMAND harness/library/python/package_test.py ${CMAKE_BINARY_DIR}/python_package
   PROPERTIES LABELS python TIMEOUT 1200 COST 90 SKIP_RETURN_CODE 77 ENVIRONMENT "${gsofa}")
 
-set(mpi_leaks "")
-if(GSOFA_SANITIZE)  # Open MPI keeps memory until a process ends
-  set(mpi_leaks ";ASAN_OPTIONS=detect_leaks=0")
-endif()
 gsofa_test(mpi/peer_superlu_dist COMMAND harness/testing/mpi_test.py PROPERTIES LABELS mpi TIMEOUT 600 COST 40
-  SKIP_RETURN_CODE 77 RESOURCE_LOCK mpi ENVIRONMENT "${gsofa};${counting}${other_metis}${mpi_leaks}")
+  SKIP_RETURN_CODE 77 RESOURCE_LOCK mpi ENVIRONMENT "${gsofa};${counting}${other_metis}")
 gsofa_test(mpi/distributed COMMAND harness/testing/mpi_distributed_test.py PROPERTIES LABELS mpi TIMEOUT 900 COST 90
   SKIP_RETURN_CODE 77 RESOURCE_LOCK mpi
-  ENVIRONMENT "${gsofa};${counting};GSOFA_MPI_PROBE=$<TARGET_FILE:gsofa_mpi_probe>${mpi_shim}${mpi_leaks}")
+  ENVIRONMENT "${gsofa};${counting};GSOFA_MPI_PROBE=$<TARGET_FILE:gsofa_mpi_probe>${mpi_shim}")
 
 gsofa_test(cli/fetch COMMAND experiments/fetch_test.py PROPERTIES LABELS cli COST 15 ENVIRONMENT "${gsofa}")
 gsofa_test(cli/suites COMMAND experiments/suites_test.py PROPERTIES LABELS cli ENVIRONMENT "${gsofa}")
