@@ -191,6 +191,10 @@ class Queue:
                 left.append(job)
         return left
 
+    def log(self, job):
+        """What the job prints."""
+        return self.results.out / "logs" / f"{job.name}.txt"
+
     def start(self, job):
         """Begins a job on GPUs and cores of its own, in a process group of its own."""
         gpus, self.gpus = self.gpus[:job.gpus], self.gpus[job.gpus:]
@@ -200,7 +204,10 @@ class Queue:
             job.part.parent.mkdir(exist_ok=True)
         # A job without a GPU sees the first one, so that its records name the same machine as the others.
         seen = ",".join(gpus or self.machine.gpus[:1])
-        with open(self.results.out / "logs" / f"{job.name}.txt", "wb") as log:
+        log = self.log(job)
+        if log.exists():  # of an earlier call, whose job was ended
+            log.rename(log.with_name(f"{job.name}.{int(log.stat().st_mtime)}.txt"))
+        with log.open("wb") as log:
             process = subprocess.Popen(  # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
                 ["sh", "-c", job.line()], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
                 env=os.environ | {"GSOFA_ROOT": str(ROOT), "CUDA_VISIBLE_DEVICES": seen} | job.environment,
@@ -221,7 +228,7 @@ class Queue:
     def finish(self, job, verdict, status, seconds, note):
         """Judges a job that ended by itself by its exit status and by the records that it made."""
         if not verdict:
-            lines = (self.results.out / "logs" / f"{job.name}.txt").read_text(errors="replace").splitlines()
+            lines = self.log(job).read_text(errors="replace").splitlines()
             note = next((line for line in reversed(lines) if re.search(job.verdict, line)), "")
             # Status 4 is a timeout, running out of memory or an error in a case: the records tell which.
             good = status in ([*job.exits, 4] if job.judged else job.exits)

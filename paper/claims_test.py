@@ -151,6 +151,17 @@ class JudgeTest(unittest.TestCase):
         s, = self.judge(some, TWICE | {"combine": "median"})
         self.assertEqual((s["kinds"]["real"].bound, s["word"]), (0, rules.SIZE), "a median of which the bound is no part")
 
+    def test_ours_without_a_result_counts_as_its_limit(self):
+        good = [run(f"m{k}", v, 1, 1, 1) for k in range(12) for v in ("gpu_maxid", "peer")]
+        sides = {"over": {"variant": "gpu_maxid"}, "under": {"variant": "peer"}}
+        trials = {"timeout_s": 10}
+        for status in ("timeout", "oom", "error", "unverified"):
+            s, = self.judge([*good, run("m0", "gpu_maxid", status=status, trials=trials)], TWICE | sides)
+            self.assertEqual((s["kinds"]["real"].bound, s["kinds"]["real"].each["m0"]), (1, 10), status)
+        rival = [r for r in good if (r["variant"], r["matrix"]["name"]) != ("peer", "m0")]
+        s, = self.judge([*rival, run("m0", "peer", status="error", trials=trials)], TWICE | sides)
+        self.assertEqual(s["kinds"]["real"].n, 11)
+
     def test_large_matrices_are_judged_as_well(self):
         for large, word in ((10, rules.DIRECTION), (9, rules.SIZE)):
             s, = self.judge([r for k in range(60) for r in pair(f"m{k}", 1.3 if k < large else 2.1, n=20000 if k < large else 5000)],
@@ -199,6 +210,8 @@ class JudgeTest(unittest.TestCase):
     def test_a_setting_selects_runs_of_the_variants_that_have_it(self):
         lines = [run(f"m{k}", v, t, t, t, options=options) for k in range(12) for v, t, options in (
             ("x", 2, {}), ("y", 1, {"relax": 1}), ("y", 0.5, {"relax": 60}), ("z", 4, {}))]
+        s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": ["ranks", "relax"]}})
+        self.assertEqual((s["kinds"]["real"].value, s["kinds"]["real"].n), (4, 12))
         s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": "ranks", "relax": 1}})
         self.assertEqual((s["kinds"]["real"].value, s["kinds"]["real"].n), (2, 12))
 
@@ -266,7 +279,7 @@ class Committed(unittest.TestCase):
         rows = [re.split("  +", line) for line in out.splitlines()[1:11]]
         self.assertEqual([int(cells[0].split()[0]) for cells in rows], list(range(1, 11)))
         self.assertEqual([cells[-1] for cells in rows], [q["word"] for q in self.judged.questions])
-        self.assertIn("Questions that do not hold: 1 (9); by their numbers alone: 3 (5, 8, 9).", out)
+        self.assertIn("Questions that do not hold: 1 (9); by their numbers alone: 2 (8, 9).", out)
         everything = self.call("--kinds")[1]
         for q in self.judged.questions:
             self.assertIn(q["text"], everything)

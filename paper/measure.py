@@ -34,6 +34,7 @@ COMBINE = {
     "geometric mean": lambda values, axis: numpy.exp(numpy.nanmean(numpy.log(values), axis=axis)),
 }
 FINISHED = ("pass", "fail", "error")  # statuses that say whether a result is right
+OURS = ("gpu_maxid", "mpi_maxid", "gpu_bitmap_panels")  # beginnings of names: a run without a result counts as its limit
 
 # Quantities of one run, each a list of samples. A counting build has no times, the other no counters.
 
@@ -86,7 +87,7 @@ class Found:
     hosts: int = 0
     noise: float = 0
     bound: int = 0
-    left_out: int = 0  # matrices where both cases were ended, and, of shares, those without a direction
+    left_out: int = 0  # matrices where both cases were ended, and, of shares, those without a direction; of verified results, ended runs
     each: dict = dataclasses.field(default_factory=dict)  # value by matrix
 
     def as_json(self):
@@ -117,6 +118,12 @@ def median_case(samples, name):
     values = numpy.append(statistics.median_low(samples), samples[drawn])
     q1, _, q3 = statistics.quantiles(samples, method="inclusive")
     return Case(values, values, (q3 - q1) / abs(values[0]) if values[0] else 0)
+
+
+def counts(run):
+    """True of a run with a result, of one that was ended at its limit, and of one of ours that has no right result."""
+    return records.is_usable(run) or run["status"] == "timeout" or \
+        run["status"] in ("oom", "fail", "error", "unverified") and run["variant"].startswith(OURS)
 
 
 def variants_of(side):
@@ -177,7 +184,8 @@ class Measured:
         statement does not name."""
         if quantity.partition(":")[0] in OF_LINES:
             return {key: median_case(values, str(key)) for key, values in self.lines(side, quantity).items()}
-        best = side.get("best_of")
+        best = side.get("best_of", [])
+        best = [best] if isinstance(best, str) else best
         named = {k: records.as_text(v) for k, v in side.items() if k not in ("variant", "best_of")}
         several = len(variants_of(side)) > 1  # a setting that one of them lacks selects runs of the others
         groups, differ = collections.defaultdict(lambda: collections.defaultdict(list)), collections.defaultdict(set)
@@ -185,13 +193,13 @@ class Measured:
             if r["counting"] != (quantity in COUNTED) and quantity not in EXACT or \
                     any(settings.get(k, v if several else None) != v for k, v in named.items()):
                 continue
-            if not (r["status"] in FINISHED if quantity == "verified" else records.is_usable(r) or r["status"] == "timeout"):
+            if not (counts(r) or quantity == "verified" and r["status"] in FINISHED):
                 continue
             key = records.machine(r), canonical(r["matrix"]["name"]), r["git"]["sha"], r["ordering"]["digest"]
-            groups[key][f"{r['variant']} {settings[best]}" if best else ""].append(r)
+            groups[key][" ".join((r["variant"], *(settings.get(k, "") for k in best))) if best else ""].append(r)
             for k, v in settings.items():
                 differ[key[0], k].add(v)
-        unnamed = dict.fromkeys(k for (_, k), v in differ.items() if len(v) > 1 and k != best and quantity not in EXACT)
+        unnamed = dict.fromkeys(k for (_, k), v in differ.items() if len(v) > 1 and k not in best and quantity not in EXACT)
         if unnamed:
             raise records.Refused(f"runs of {' and '.join(variants_of(side))} on one host differ in {', '.join(unnamed)}")
         complete = {key: of for key, of in groups.items()
@@ -201,21 +209,25 @@ class Measured:
     @staticmethod
     def case(of, quantity, name):
         """The fastest of {setting: runs}: one setting unless the side says best_of."""
-        cases, limits = [], []
+        cases = []
         for setting, runs in of.items():
             fresh = [r for r in runs if r.get("trials", {}).get("sampling")] or runs
-            samples = [x for r in fresh if r["status"] != "timeout" for x in FORMULAS[quantity](r) if x is not None]
-            if quantity == "verified" and samples:
-                samples = [min(samples)]
-            if samples:
+            limits = [limit for r in runs if not records.is_usable(r) and (limit := records.limit_of(r))]
+            if quantity == "verified":
+                samples = [min((x for r in runs if r["status"] in FINISHED for x in FORMULAS[quantity](r)), default=None)]
+            else:
+                samples = [x for r in fresh if records.is_usable(r) for x in FORMULAS[quantity](r)]
+            samples = [x for x in samples if x is not None]
+            if limits and quantity in ("time", "bare"):
+                cases.append(Case(numpy.full(DRAWS, min(limits)), numpy.full(DRAWS, math.inf)))
+            elif samples:
                 cases.append(median_case(samples, name + setting))
-            limits += [limit for r in runs if r["status"] == "timeout" and (limit := records.limit_of(r))]
-        if cases:
-            values = numpy.min([c.low for c in cases], axis=0)
-            return Case(values, values, statistics.median(c.spread for c in cases), all(c.once for c in cases))
-        if limits and quantity in ("time", "bare"):
-            return Case(numpy.full(DRAWS, min(limits)), numpy.full(DRAWS, math.inf))
-        return None
+            elif quantity == "verified":
+                cases.append(Case(numpy.zeros(DRAWS), numpy.full(DRAWS, math.inf)))
+        if not cases:
+            return None
+        low, high = (numpy.min([getattr(c, end) for c in cases], axis=0) for end in ("low", "high"))
+        return Case(low, high, statistics.median(c.spread for c in cases), all(c.once for c in cases))
 
     def values(self, statement):
         """{(host, matrix): Case}: of each host the last commit and order of a matrix that has both sides."""

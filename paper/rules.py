@@ -17,7 +17,9 @@ space x time are of generators; older records count them as generated.
 Interval: 95 %, percentiles of 999 replicates. Each replicate draws hosts with replacement, then matrices of the kind, then the
 runs of each case. On several hosts the value of a matrix is the median of the hosts; a matrix that no drawn host measured keeps
 the median of all its hosts. A run that was ended at its limit counts as its limit, and the end of the interval that it leaves
-open is open. A matrix where both cases were ended is left out.
+open is open. So does a run of gpu_maxid, mpi_maxid or gpu_bitmap_panels, and of their ablations, that ran out of memory, failed or could
+not be verified. If runs of a setting passed and others were ended, the setting counts as ended. A matrix where both cases were ended is
+left out; "every result is verified" is said of runs that ended by themselves.
 
   holds in size        it holds in direction, and the value differs from the paper's by at most a quarter of the paper's effect
                        (its distance from no effect), or the interval contains the paper's value and the effects at its ends
@@ -45,7 +47,7 @@ statement that cannot be tested counts only if none can be tested.
 A statement about a named matrix has no verdict on a stand-in: it cannot be tested without the matrix. bcsstk18 and its
 stand-in, the only such pair, have differed by factors of {pair:g} to 3.0: an interval of stand-ins is widened by a factor of
 {pair:g}, or by what the pair differs in the statement if that is more. Simulated values are shown
-and have no verdict. Four GPUs of one host stand for the six of a node only where two schedules of the search are compared. A ratio
+and have no verdict. Two GPUs of one host stand for the six of a node only where two schedules of the search are compared. A ratio
 of several GPUs to the processors of another program cannot be tested with another number of GPUs and other processors. One GPU is no
 test of a statement about six, nor of one about 44 nodes. A size (GB/s, %) depends on the hardware and has no verdict on other hardware.
 """

@@ -12,7 +12,7 @@ import records_ratios as ratios
 import style
 
 ORDERS = headline.FOLDER / "2026-11-26_h200_orders" / "kinds.jsonl"
-RANKS = ratios.case(("peer_superlu_dist", "peer_superlu_dist_parallel"), "time", fewest=True, relax=1)
+RANKS = ratios.case(("peer_superlu_dist", "peer_superlu_dist_parallel"), "time", fewest=True)
 NAMES = {"real": "real", "finite elements": "finite elements", "power grid": "power grids", "circuit": "circuits",
          "space x time": "space x time", "generated": "generated"}
 HEADER = ("what", "geometric mean", "range", "inputs")

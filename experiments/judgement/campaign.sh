@@ -16,7 +16,7 @@ for slice in "${slices[@]}"; do
   case $slice in
     speed) words="$large --alone" groups="panels transfers" ;;
     search) words="$small --alone" groups="maxid maxid_families fill2 variants" ;;
-    unions) words="$small --alone" groups="reference one_core" ;;
+    unions) words="$small --alone" groups=one_core ;;
     budgets) words="$small --alone" groups="budget_families budget" ;;
     profile) words="$small --alone" groups="profile counting edges" ;;
     regret) words="" groups=regret ;;
