@@ -222,7 +222,8 @@ class Plan:
             if not (named if self.preparing else here):
                 continue
             threads = case.get("threads", 0) or (most if any(v["multithreaded"] for v in here) else 1)
-            shared = self.machine.share(gpus) if gpus and not self.alone else ranks * threads
+            # A program alone on the machine has the cores of its threads; one of several GPUs has a thread for each and helpers.
+            shared = self.machine.share(gpus) if gpus > self.alone else ranks * threads
             cores = most if self.alone and ranks > 1 else min(most, max(ranks, shared))
             for m in expand(case["matrices"], self.folders):
                 if self.args.matrix and m not in self.args.matrix:

@@ -11,6 +11,7 @@ import tempfile
 import time
 import tomllib
 import unittest
+from unittest import mock
 
 import measure
 from specs import read_tables
@@ -208,6 +209,14 @@ class Measure(unittest.TestCase):
         self.assertEqual([(j["name"], j["cores"]) for j in self.lines("jobs.jsonl")][2:], [(f"study.{g}", one[5]) for g in ("smoke", "more")])
         self.assertEqual(len(one[5]), 1)
         self.call("run", "study", "--group", "smoke", "--group", "more", code=2)
+
+    def test_alone_a_program_of_several_gpus_has_cores_for_their_threads(self):
+        self.spec('matrices = ["m1"]\nvariants = ["gpu_a"]\nthreads = 1\ngpus = 2')
+        args = measure.parse(list(map(str, self.command("run", "study", "--check", "none", "--alone")[2:])))
+        with mock.patch.object(measure, "HERE", self.root / "experiments"):
+            plan = measure.Plan(args, measure.Machine(["0", "1"], list(range(32))))
+            plan.add_study("study", "smoke")
+        self.assertEqual((plan.jobs["study.smoke"].gpus, plan.jobs["study.smoke"].cores), (2, 16))
 
     def test_a_program_that_its_limit_ended_has_not_passed(self):
         self.spec('matrices = ["m1"]\nvariants = ["gpu_a"]')
