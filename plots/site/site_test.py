@@ -95,6 +95,10 @@ class DataStep(unittest.TestCase):
         cases = self.cases(run(SLOW, [8.0]), run(FAST, [2.0]))
         self.assertEqual({c.variant: r for c, r in data.ratios(cases, FAST).items()}, {FAST: 1, SLOW: 0.25})
 
+    def test_the_baseline_has_no_relaxed_supernodes(self):
+        cases = self.cases(run(SLOW, [8.0], options={"relax": 1}), run(SLOW, [4.0], options={"relax": 60}), run(FAST, [2.0]))
+        self.assertEqual({c.name: r for c, r in data.ratios(cases).items()}, {f"{SLOW} relax=1": 1, f"{SLOW} relax=60": 2, FAST: 4})
+
     def test_interval(self):
         once, several = self.cases(run(SLOW, [8.0]), run(FAST, [2.0, 3.0, 2.5, 2.25, 2.75]))[::-1]
         self.assertIsNone(once.interval)
