@@ -186,6 +186,7 @@ struct variant_info {
   /// prepare, run and collect are collective over the ranks of the MPI job; other variants run only
   /// in jobs of one rank.
   bool distributed = false;
+  std::string library{};  ///< of a peer: name and release of what it calls, "SuperLU_DIST 8.1.2"
   std::string planted{};  ///< non-empty: deliberately wrong; names the fault to be found
   /// The planted fault ends or blocks the process: the variant runs only in separate processes.
   bool fatal = false;

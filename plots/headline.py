@@ -19,7 +19,7 @@ from style import plt
 
 HERE = Path(__file__).resolve().parent
 FOLDER = records.ROOT / "experiments" / "records"
-COMMITTED = sorted(FOLDER.glob("2026-11-27_h*_judgement"))
+COMMITTED = sorted(FOLDER.glob("*_campaign_*"))
 BASE = ratios.case("peer_superlu_dist", "time", relax=1)
 SERIES = {"gpu_bitmap_panels": ("one GPU", ratios.case("gpu_bitmap_panels", "time")),
           "cpu_bitmap_panels": ("one core", ratios.case("cpu_bitmap_panels", "time", threads=1))}

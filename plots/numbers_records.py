@@ -10,6 +10,7 @@ import records
 
 RECORDS = records.ROOT / "experiments" / "records"
 RIVALS = RECORDS / "2026-11-29_h200_rivals"
+RANKS = RECORDS / "2026-11-30_h200_campaign_b"
 DEFAULT = 60  # most columns of SuperLU_DIST's relaxed supernodes
 
 
@@ -106,7 +107,8 @@ def over(slow, fast, large=False):
 
 def by_default(variant="gpu_bitmap_panels"):
     """How many times as fast as symbfact as SuperLU_DIST's users run it a variant is, on real matrices."""
-    return digits(over(rivals("panels", "peer_superlu_dist", relax=DEFAULT), {m: seconds(r) for m, r in rivals("panels", variant).items()}))
+    ours = {m: seconds(r) for m, r in rivals("ranks_1", variant, RANKS).items()}
+    return digits(over(rivals("ranks_1", "peer_superlu_dist", RANKS, relax=DEFAULT), ours))
 
 
 def digits(value, count=2):

@@ -2,6 +2,8 @@
 """Prints the table of results of the project's README from committed records; style_test.py compares the README with it."""
 
 import collections
+import dataclasses
+import math
 import statistics
 from pathlib import Path
 
@@ -12,10 +14,15 @@ import records_ratios as ratios
 import style
 
 ORDERS = headline.FOLDER / "2026-11-26_h200_orders" / "kinds.jsonl"
-RANKS = ratios.case(("peer_superlu_dist", "peer_superlu_dist_parallel"), "time", fewest=True)
-NAMES = {"real": "real", "finite elements": "finite elements", "power grid": "power grids", "circuit": "circuits",
-         "space x time": "space x time", "generated": "generated"}
-HEADER = ("what", "geometric mean", "range", "inputs")
+SEARCH = sorted(headline.FOLDER.glob("2026-11-27_h*_judgement"))
+BASES = {"`symbfact`": headline.BASE, "its default": ratios.case("peer_superlu_dist", "time", relax=60),
+         "SuperLU_DIST at its best": ratios.case(("peer_superlu_dist", "peer_superlu_dist_parallel"), "time", fewest=True)}
+HEADER = ("how many times as fast as", "inputs", *BASES, "its best, allocation and upload included")
+
+
+def with_upload(run):
+    """Seconds of the median sample with its allocation and upload."""
+    return statistics.median_low(map(sum, zip(run["samples_s"], run["prepare_s"]))) if run.get("prepare_s") else None
 
 
 def digits(value):
@@ -23,62 +30,62 @@ def digits(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def row(kind, what, values, text, mean=statistics.geometric_mean):
-    """A row for a list of ratios of one kind of inputs; text: what follows their mean."""
-    values = list(values)
-    return f"{kind}: {what}", f"{digits(mean(values))} {text}", f"{digits(min(values))} to {digits(max(values))}", str(len(values))
-
-
 def table_of(files):
     """headline.Inputs of files of records."""
     return headline.Inputs(style.parser("", files, Path()).parse_args([]))
 
 
-def numbers(quantity):
-    return [v.number for v in quantity.each.values()]
+def real(values):
+    """The values of a Quantity on real matrices."""
+    return [v.number for v in values.each.values() if v.kind in records.REAL]
 
 
-def by_kind(quantity):
-    """{kind of NAMES: values}, of the kinds with a mean."""
-    found = {"real": [v.number for v in quantity.each.values() if v.kind in records.REAL]}
-    found |= {k: [v.number for v in quantity.of_kind(k).values()] for k in NAMES if k != "real"}
-    return {k: values for k, values in found.items() if len(values) >= headline.FEWEST}
+def mean(values, how=statistics.geometric_mean):
+    return f"{digits(how(values))}"
+
+
+def span(values):
+    return f"{digits(min(values))} to {digits(max(values))}"
 
 
 def speeds():
-    """Rows of patterns analysed for the first time."""
+    """Rows of patterns analysed for the first time: of real matrices, of the large ones of them, of finite elements, and on one core."""
     inputs = table_of(headline.COMMITTED)
-    fast, slow = (inputs.speeds(case) for _, case in headline.SERIES.values())
-    what = "`gpu_bitmap_panels` compared with `symbfact`"
-    of_kind = by_kind(fast)
-    large = [v.number for v in inputs.large(fast).each.values() if v.kind in records.REAL]
-    yield row("real", what, of_kind.pop("real"), "times as fast")
-    yield row("real, 10,000 rows or more", what, large, "times as fast")
-    rival = by_kind(inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1], RANKS))["real"]
-    yield row("real", "`gpu_bitmap_panels` compared with SuperLU_DIST on its best number of ranks", rival, "times as fast")
-    yield row("real", "`cpu_bitmap_panels` compared with `symbfact`, both on one core", by_kind(slow)["real"], "times as fast")
-    for kind, values in of_kind.items():
-        yield row(NAMES[kind], what, values, "times as fast")
+    gpu, core = (case for _, case in headline.SERIES.values())
+    groups = {"`gpu_bitmap_panels`, real": real, "real, 10,000 rows or more": lambda q: real(inputs.large(q)),
+              "finite elements": lambda q: [v.number for v in q.of_kind("finite elements").values()], "`cpu_bitmap_panels` on one core, real": real}
+    for name, of in groups.items():
+        case = core if "one core" in name else gpu
+        found = [of(inputs.speeds(case, base)) for base in BASES.values()]
+        uploaded = "-" if case is core else mean(of(inputs.speeds(dataclasses.replace(case, of=with_upload), BASES["SuperLU_DIST at its best"])))
+        yield name, str(len(found[0])), f"{mean(found[0])} ({span(found[0])})", *map(mean, found[1:]), uploaded
 
 
 def beside():
     """What the README's first paragraphs say beyond the table: {what: text}."""
     inputs = table_of(headline.COMMITTED)
     fast = inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1])
-    real = dict(headline.groups(inputs, fast))["real"]
-    slower = [m for m, v in real.each.items() if v.number < 1]
+    of_real = dict(headline.groups(inputs, fast))["real"]
+    slower = {name: [m for m, v in inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1], BASES[name]).each.items() if m in of_real.each and v.number < 1]
+              for name in ("`symbfact`", "SuperLU_DIST at its best")}
     order = statistics.geometric_mean(statistics.median(r["ordering"]["seconds"] / statistics.median(r["samples_s"]) for r in inputs.runs
-                                      if r["variant"] == "gpu_bitmap_panels" and r["matrix"]["name"] == m) for m in real.each)
-    return {"slower": str(len(slower)), "default": numbers_records.by_default(), "order": f"{order:.0f}",
-            "interval": "95 % interval " + " to ".join(map(digits, real.over(records.KINDS)[1])), "least rows": f"{ratios.LEAST_ROWS:,}",
-            "entries of the slower": f"{10 ** len(str(max(map(inputs.size.get, slower), default=0))):,}"}
+                                      if r["variant"] == "gpu_bitmap_panels" and r["matrix"]["name"] == m) for m in of_real.each)
+    runs = {(r["matrix"]["name"], r["variant"], records.settings(r).get("relax")): r["result"] for r in inputs.runs}
+    entries = {v: [runs[m, v, relax]["nnz_l"] + runs[m, v, relax]["nnz_u"] for m in of_real.each]
+               for v, relax in (("peer_superlu_dist", 1), ("gpu_bitmap_panels", None))}
+    more = max(a / b for a, b in zip(*entries.values()))
+    largest = max(inputs.size[m] for of in slower.values() for m in of)
+    return {"slower": f"`symbfact` is faster on {len(slower['`symbfact`'])}, SuperLU_DIST at its best on {len(slower['SuperLU_DIST at its best'])}, "
+                      f"all with fewer than {math.ceil(largest / 10 ** (d := len(str(largest)) - 1)) * 10 ** d:,} entries of L+U",
+            "default": numbers_records.by_default(), "order": f"{order:.0f}", "more": f"at most {100 * more - 100:.1f} % more",
+            "interval": "95 % interval " + " to ".join(map(digits, of_real.over(records.KINDS)[1])), "least rows": f"{ratios.LEAST_ROWS:,}",
+            "search": searches(), "orders": orders()}
 
 
 def searches():
     """The paper's search compared with fill2."""
-    found = table_of(headline.COMMITTED).ratio(ratios.case("gpu_fill2_naive"), ratios.case("gpu_maxid", concurrent_sources=0, memory_budget_mb=0))
-    yield row("real", "the paper's `gpu_maxid` compared with `gpu_fill2_naive`", by_kind(found)["real"],
-              "times as fast (arithmetic mean)", statistics.fmean)
+    found = real(table_of(SEARCH).ratio(ratios.case("gpu_fill2_naive"), ratios.case("gpu_maxid", concurrent_sources=0, memory_budget_mb=0)))
+    return f"{mean(found, statistics.fmean)} times as fast as `gpu_fill2_naive` (arithmetic mean of {len(found)} real matrices)"
 
 
 def orders():
@@ -89,14 +96,12 @@ def orders():
             lines[r["matrix"]["name"]][r["order"]] = r["result"]["flops"]
     counted = {m for m, v in table_of(headline.COMMITTED).speeds(headline.SERIES["gpu_bitmap_panels"][1]).each.items() if v.kind in records.REAL}
     found = [of["tournament"] / of["metis"] for m, of in lines.items() if m in counted]
-    yield row("real", "operations of the factorization in the order `tournament`", found, "of METIS's")
+    return f"{mean(found)} of METIS's operations on {len(found)} real matrices"
 
 
 def table():
-    """Lines of Markdown: real matrices first."""
-    rows = [*speeds(), *searches(), *orders()]
-    rows.sort(key=lambda r: not r[0].startswith("real"))
-    return ["| " + " | ".join(HEADER) + " |", "|---|---|---|---|", *("| " + " | ".join(r) + " |" for r in rows)]
+    """Lines of Markdown."""
+    return ["| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER), *("| " + " | ".join(r) + " |" for r in speeds())]
 
 
 if __name__ == "__main__":

@@ -215,6 +215,7 @@ json make_record(const session_info& session, const prepared_pattern& a,
   r["ordering"] = ordering_json(a);
   r["variant"] = request.info->name;
   r["device"] = request.info->device;
+  if (!request.info->library.empty()) r["library"] = request.info->library;
   r["options"] = options_json(request.settings.options);
   r["threads"] = request.settings.threads;
   r["chunk_size"] = request.settings.chunk_size;

@@ -5,12 +5,15 @@
 ///
 ///     #ifdef GSOFA_HAVE_X
 ///     class peer_x final : public variant { ... };
+///     const std::string library = peers::release("X", {X_MAJOR, X_MINOR, X_PATCH});
 ///     #else
 ///     using peer_x = peers::absent;
+///     const std::string library;
 ///     #endif
 ///     std::optional<std::string> missing() { return peers::built_without<peer_x>("X"); }
 ///     std::unique_ptr<variant> create() { return peers::create<peer_x>("peer_x", missing()); }
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +26,16 @@ namespace gsofa::peers {
 
 /// Replaces the class of a peer whose package this build lacks.
 struct absent {};
+
+/// "NAME 8.1.2": the release whose headers a peer is compiled with.
+inline std::string release(const char* name, std::initializer_list<int> numbers) {
+  std::string text(name);
+  for (const char* before = " "; const int number : numbers) {
+    text += before + std::to_string(number);
+    before = ".";
+  }
+  return text;
+}
 
 /// Why a peer cannot run in a build that lacks `package`; nullopt in a build that has it.
 template <class Peer>

@@ -88,9 +88,13 @@ class peer_cholmod final : public variant {
   std::vector<std::int64_t> parent_, post_, row_count_, column_count_, first_, level_;
 };
 
+const std::string library =
+    peers::release("CHOLMOD", {CHOLMOD_MAIN_VERSION, CHOLMOD_SUB_VERSION, CHOLMOD_SUBSUB_VERSION});
+
 #else
 
 using peer_cholmod = peers::absent;
+const std::string library;
 
 #endif
 
@@ -109,6 +113,7 @@ GSOFA_REGISTER_VARIANT({
     .citation = "Gilbert, Ng & Peyton 1994; Chen, Davis, Hager & Rajamanickam 2008",
     .gives = gsofa::want::counts,
     .exact = false,
+    .library = gsofa::library,
     .unavailable = gsofa::missing,
     .create = gsofa::create,
 });

@@ -179,9 +179,13 @@ class peer_cudss final : public variant {
   cudss_data data_;
 };
 
+const std::string library =
+    peers::release("cuDSS", {CUDSS_VERSION_MAJOR, CUDSS_VERSION_MINOR, CUDSS_VERSION_PATCH});
+
 #else
 
 using peer_cudss = peers::absent;
+const std::string library;
 
 #endif
 
@@ -213,6 +217,7 @@ GSOFA_REGISTER_VARIANT({
                  .default_value = true,
                  .help = "use superpanels, as cuDSS does by default"}},
     .exact = false,
+    .library = gsofa::library,
     .unavailable = gsofa::missing,
     .create = gsofa::create,
 });

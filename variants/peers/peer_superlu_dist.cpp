@@ -137,9 +137,14 @@ class peer_superlu_dist final : public variant {
   bool held_ = false;
 };
 
+const std::string library = peers::release(
+    "SuperLU_DIST",
+    {SUPERLU_DIST_MAJOR_VERSION, SUPERLU_DIST_MINOR_VERSION, SUPERLU_DIST_PATCH_VERSION});
+
 #else
 
 using peer_superlu_dist = peers::absent;
+const std::string library;
 
 #endif
 
@@ -165,6 +170,7 @@ GSOFA_REGISTER_VARIANT({
                  .maximum = 1000000,
                  .tested = {"60"}}},
     .exact = false,
+    .library = gsofa::library,
     .unavailable = gsofa::missing,
     .create = gsofa::create,
 });

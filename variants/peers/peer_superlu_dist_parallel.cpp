@@ -37,8 +37,8 @@
 #include <numeric>
 #include <span>
 
-#include "common/preprocess.hpp"
 #include "common/etree_separators.hpp"
+#include "common/preprocess.hpp"
 #endif
 
 #include "common/mpi_context.hpp"
@@ -227,9 +227,14 @@ class peer_superlu_dist_parallel final : public variant {
   offset_t nnz_l_ = 0, nnz_u_ = 0;
 };
 
+const std::string library = peers::release(
+    "SuperLU_DIST",
+    {SUPERLU_DIST_MAJOR_VERSION, SUPERLU_DIST_MINOR_VERSION, SUPERLU_DIST_PATCH_VERSION});
+
 #else
 
 using peer_superlu_dist_parallel = peers::absent;
+const std::string library;
 
 #endif
 
@@ -254,6 +259,7 @@ GSOFA_REGISTER_VARIANT({
     .gives = {},
     .exact = false,
     .distributed = true,
+    .library = gsofa::library,
     .unavailable = gsofa::missing,
     .create = gsofa::create,
 });

@@ -65,9 +65,13 @@ class peer_umfpack final : public variant {
   std::array<double, UMFPACK_INFO> info_{};
 };
 
+const std::string library =
+    peers::release("UMFPACK", {UMFPACK_MAIN_VERSION, UMFPACK_SUB_VERSION, UMFPACK_SUBSUB_VERSION});
+
 #else
 
 using peer_umfpack = peers::absent;
+const std::string library;
 
 #endif
 
@@ -86,6 +90,7 @@ GSOFA_REGISTER_VARIANT({
     .citation = "Davis 2004; George & Ng 1985, 1987",
     .gives = {},
     .exact = false,
+    .library = gsofa::library,
     .unavailable = gsofa::missing,
     .create = gsofa::create,
 });
