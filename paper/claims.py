@@ -175,9 +175,9 @@ def by_numbers(s):
 
 
 def count_text(questions):
-    """How many questions do not hold, and which do not by their numbers alone."""
+    """Which questions do not hold, and which do not by their numbers alone."""
     def ids(found):
-        return f"{len(found)} ({', '.join(str(q['id']) for q in found)})"
+        return ", ".join(str(q["id"]) for q in found) or "none"
     bare = [q for q in questions if q["word"] == rules.NOT or q["word"] == rules.UNTESTED and any(
         {"paper", "direction"} & set(s) and s["kinds"] and by_numbers(s)[0] == rules.NOT for s in q["statements"])]
     return f"Questions that do not hold: {ids([q for q in questions if q['word'] == rules.NOT])}; by their numbers alone: {ids(bare)}."

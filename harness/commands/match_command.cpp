@@ -123,7 +123,7 @@ void add_match_command(CLI::App& app, command_action& action) {
     if (!i.unavailable() && !i.needs_values) all += (all.empty() ? "" : ",") + i.name;
   }
   o->matchings = all;
-  c->add_option("--matching", o->matchings, "Matchings, comma-separated, as for --match")
+  c->add_option("--matching", o->matchings, "Matchings, comma-separated, as for --match of gsofa run")
       ->type_name("NAME,...")
       ->capture_default_str();
   c->add_option("--repeat", o->repeat, "Runs of each; the median time is printed")

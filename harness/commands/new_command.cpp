@@ -42,11 +42,12 @@ std::string next_steps(const std::string& name, const std::string& kind, const f
   }
   const bool order = kind == "order";
   return fmt::format(
-      "  ./testbed build\n  ./testbed gsofa check --{0} {1}\n  ./testbed gsofa {2} bcsstk18 --{0} "
+      "{5}  ./testbed gsofa check --{0} {1}\n  ./testbed gsofa {2} bcsstk18 --{0} "
       "{3}{1} --repeat 3\nA table of variants/README.md needs its row:\n"
       "  | `{1}` | one line | where it comes from | [{4}]({4}) |\n",
       order ? "order" : "variant", name, order ? "order" : "run",
-      order ? "metis," : "cpu_fill1 --variant ", fs::relative(file, "variants").string());
+      order ? "metis," : "cpu_fill1 --variant ", fs::relative(file, "variants").string(),
+      kind == "gpu" ? "  ./testbed build\n" : "");
 }
 
 exit_code write_skeleton(std::string name, const std::string& kind, const std::string& program) {

@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SUFFIXES = (".c", ".cpp", ".cu", ".cuh", ".h", ".hpp")
-FAMILIES = ("fill", "maxid", "panels", "blocks", "row_reach", "orderings", "matchings", "peers")
+NO_FAMILY = ("analysis", "device", "planted", "support")  # of the folders of variants
+FAMILIES = sorted(p.name for p in (ROOT / "variants").iterdir() if p.is_dir() and p.name not in NO_FAMILY)
 HARNESS = ("run", "record", "matrices", "check", "commands")  # a layer includes itself and those before it
 GENERATED = {"gsofa_generated/build_config.hpp": "harness/run", "gsofa_generated/git_stamp.hpp": "harness/run"}
 PUBLIC = "harness/library/include"  # the headers of libgsofa, included as its users do
