@@ -335,8 +335,8 @@ class ClaimsTest(CliTest):
         for s in [s for q in judge.questions for s in q["statements"]] + judge.appendix:
             for side in (s.get("over", {}), s.get("under", {})):
                 if "variant" in side:
-                    settings = {side["best_of"]} if "best_of" in side else set()
-                    settings |= set(side) - {"variant", "best_of"}
+                    best = side.get("best_of", [])
+                    settings = set(side) - {"variant", "best_of"} | ({best} if isinstance(best, str) else set(best))
                     variants = [side["variant"]] if isinstance(side["variant"], str) else side["variant"]
                     self.assertLessEqual(settings, set().union(*(options[v] for v in variants)), s["id"])
                     named |= {(variant, name) for variant in variants for name in settings & options[variant]}
