@@ -290,6 +290,9 @@ tournament = [only(of.where(package="this program, tournament", version="0.3.0")
 versions = table("2026-11-27_cpu2_rivals/superlu_dist.csv").pivot("input", "version", only)
 releases = versions.ratios("9.2.1 (-O3)", "8.1.2 (Debian)", "symbfact_s")
 equal = all(set(versions.ratios("9.2.1 (-O3)", "8.1.2 (Debian)", c)) == {1} for c in ("nnz_l", "nnz_u"))
+in_newest = {m: seconds(r) for m, r in rivals("newest", "gpu_bitmap_panels", RECORDS / "2026-11-30_h200_newest").items()}
+of_newest = [digits(over(rivals("newest", "peer_superlu_dist", RECORDS / "2026-11-30_h200_newest", relax=k), in_newest)) for k in (1, DEFAULT)]
+check(JUDGEMENT, "`gpu_bitmap_panels` is {of_newest[0]} times as fast as its `symbfact` without relaxed supernodes, {of_newest[1]} times with them ({len(in_newest)} real")
 check(JUDGEMENT, "| {what} | {' | '.join(cells)} |", [Row(what=w, cells=c) for w, c in users.items()])
 check(JUDGEMENT, "relaxed supernodes takes {relaxed} times as long as with them")
 check(JUDGEMENT, "`cpu_bitmap_panels` takes {same[0]:.2f} times as long as after a run of the same pattern, `symbfact` {same[1]:.2f} times")
