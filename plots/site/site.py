@@ -27,10 +27,10 @@ sys.path.insert(0, str(HERE))
 import cases as data  # noqa: E402
 import growth  # noqa: E402
 import machines  # noqa: E402
-import numbers_records  # noqa: E402
 import pages  # noqa: E402
 import pictures  # noqa: E402
 import records  # noqa: E402
+import records_readme  # noqa: E402
 import board  # noqa: E402
 import build  # noqa: E402
 import claims  # noqa: E402
@@ -126,7 +126,7 @@ class Site:
         leaders = [row for row, *_ in rows]
         return {"groups": [("real", [of for of in rows if of[0]["real"]]), ("few", [of for of in rows if not of[0]["real"]])],
                 "scale": pictures.Scale([row[key] for row in leaders for key in ("least", "most")]),
-                "fast": self.standing_row(fast), "means": speeds(), "by_default": numbers_records.by_default(),
+                "fast": self.standing_row(fast), "means": speeds(), "of_real": next(records_readme.speeds()),
                 "answers": claims.printed("table"), "count": claims.printed("count"), "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
                 "counts": {"cases": len(self.cases), "runs": sum(len(c.runs) for c in self.cases),
                            "variants": len({c.variant for c in self.cases}), "matrices": len(self.names)}}
