@@ -266,6 +266,9 @@ for (program, threads, k), of in found.items():
 once = [f"{mean(found[program, threads, 1]['automatic']):.2f}" for program, threads in (("splu", 1), ("cholmod", 1), ("superlu_dist", 1), ("cudss", 16))]
 check("README.md", "one solve in the order `automatic` takes {' or '.join(sorted({once[0], once[1], once[3]}))} times as long in SciPy's `splu`, CHOLMOD "
       "and cuDSS as in the best order that is known, and {once[2]} times in SuperLU_DIST")
+door = {k: f"{mean(found['cholmod', 1, k]['metis']) / mean(found['cholmod', 1, k]['automatic']):.1f}" for k in (1, 10, 1000)}
+check("README.md", "on one thread CHOLMOD is {door[1]} times as fast with it as with METIS")
+check(METIS, "one solve by CHOLMOD on one thread is {door[1]} times as fast as with METIS, ten factorizations {door[10]} and 1,000 {door[1000]} times")
 for family, of in matchings.ratios(matchings.tables([RECORDS / "2026-11-30_cpu2_matching"])[0]).items():
     cells = ["{:.2f} ({:.2f})".format(mean(v), max(v)) for v in of.values()]
     check(STUDY.format("matchings"), "| {family} | {len(of['maximum'])} | {' | '.join(cells)} |")
