@@ -204,10 +204,10 @@ class Queue:
             job.part.parent.mkdir(exist_ok=True)
         # A job without a GPU sees the first one, so that its records name the same machine as the others.
         seen = ",".join(gpus or self.machine.gpus[:1])
-        log = self.log(job)
-        if log.exists():  # of an earlier call, whose job was ended
-            log.rename(log.with_name(f"{job.name}.{int(log.stat().st_mtime)}.txt"))
-        with log.open("wb") as log:
+        file = self.log(job)
+        if file.exists():  # of an earlier call, whose job was ended
+            file.rename(file.with_name(f"{job.name}.{int(file.stat().st_mtime)}.txt"))
+        with file.open("wb") as log:
             process = subprocess.Popen(  # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
                 ["sh", "-c", job.line()], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
                 env=os.environ | {"GSOFA_ROOT": str(ROOT), "CUDA_VISIBLE_DEVICES": seen} | job.environment,

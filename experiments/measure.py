@@ -223,7 +223,7 @@ class Plan:
                 continue
             threads = case.get("threads", 0) or (most if any(v["multithreaded"] for v in here) else 1)
             # A program alone on the machine has the cores of its threads; one of several GPUs has a thread for each and helpers.
-            shared = self.machine.share(gpus) if gpus > self.alone else ranks * threads
+            shared = self.machine.share(gpus) if gpus > (1 if self.alone else 0) else ranks * threads
             cores = most if self.alone and ranks > 1 else min(most, max(ranks, shared))
             for m in expand(case["matrices"], self.folders):
                 if self.args.matrix and m not in self.args.matrix:

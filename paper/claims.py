@@ -38,7 +38,9 @@ def checked(s, place):
     for fault, why in ((set(s) - KEYS, f"unknown key '{min(set(s) - KEYS, default='')}'"),
                        (not {"id", "says"} <= set(s), "no 'id' or 'says'"), (judged and not quantity, "no 'quantity'"), (quantity and "over" not in s, "no 'over'"),
                        (quantity and quantity not in measure.FORMULAS and quantity.partition(":")[0] not in measure.OF_LINES,
-                        f"no quantity '{quantity}'"), (s.get("effect", "ratio") not in rules.EFFECTS, "no such effect"),
+                        f"no quantity '{quantity}'"),
+                       (any(isinstance(s.get(side, {}).get("best_of"), str) for side in ("over", "under")), "'best_of' is no list"),
+                       (s.get("effect", "ratio") not in rules.EFFECTS, "no such effect"),
                        (s.get("combine", "median") not in measure.COMBINE, "no such combination"),
                        (judged and quantity == "simulated", "a simulated value has no verdict: 'untested' is needed"),
                        (judged and ("paper" in s) == ("direction" in s), "either 'paper' or 'direction' is needed")):

@@ -198,13 +198,13 @@ class JudgeTest(unittest.TestCase):
         for k in range(12):
             lines.append(run(f"m{k}", "x", 2, 2, 2))
             lines += [run(f"m{k}", "y", t, t, t, mpi={"ranks": ranks}) for ranks, t in ((2, 4), (4, 1), (8, 3))]
-        s, t = self.judge(lines, TWICE | {"under": Y | {"best_of": "ranks"}}, TWICE)
+        s, t = self.judge(lines, TWICE | {"under": Y | {"best_of": ["ranks"]}}, TWICE)
         self.assertEqual((s["kinds"]["real"].value, s["word"]), (2, rules.SIZE))
         self.assertEqual((t["word"], t["reason"]), (rules.UNTESTED, "runs of y on one host differ in ranks"))
 
     def test_the_fastest_of_several_variants(self):
         lines = [run(f"m{k}", v, t, t, t) for k in range(14) for v, t in (("x", 2), ("y", 4), ("z", 1)) if (k, v) < (12, "y")]
-        s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": "ranks"}})
+        s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": ["ranks"]}})
         self.assertEqual((s["kinds"]["real"].value, s["kinds"]["real"].n), (2, 12))
 
     def test_a_setting_selects_runs_of_the_variants_that_have_it(self):
@@ -212,7 +212,7 @@ class JudgeTest(unittest.TestCase):
             ("x", 2, {}), ("y", 1, {"relax": 1}), ("y", 0.5, {"relax": 60}), ("z", 4, {}))]
         s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": ["ranks", "relax"]}})
         self.assertEqual((s["kinds"]["real"].value, s["kinds"]["real"].n), (4, 12))
-        s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": "ranks", "relax": 1}})
+        s, = self.judge(lines, TWICE | {"under": {"variant": ["y", "z"], "best_of": ["ranks"], "relax": 1}})
         self.assertEqual((s["kinds"]["real"].value, s["kinds"]["real"].n), (2, 12))
 
     def test_verified_results(self):
@@ -238,7 +238,8 @@ class JudgeTest(unittest.TestCase):
 
     def test_statements_that_say_nothing_are_refused(self):
         for change, mention in (({"quantity": "no"}, "no quantity 'no'"), ({"quantity": "simulated"}, "a simulated value has no verdict"), ({"paper": 2}, "either"),
-                                ({"color": 1}, "unknown key 'color'"), ({"effect": "no"}, "no such effect"), ({"combine": "no"}, "no such combination")):
+                                ({"color": 1}, "unknown key 'color'"), ({"effect": "no"}, "no such effect"), ({"combine": "no"}, "no such combination"),
+                                ({"under": {"best_of": "ranks"}}, "'best_of' is no list")):
             with self.assertRaisesRegex(records.Refused, f"here: statement 's': .*{mention}"):
                 claims.checked(FASTER | change, "here")
         for key in ("over", "quantity", "says"):

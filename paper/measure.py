@@ -185,7 +185,6 @@ class Measured:
         if quantity.partition(":")[0] in OF_LINES:
             return {key: median_case(values, str(key)) for key, values in self.lines(side, quantity).items()}
         best = side.get("best_of", [])
-        best = [best] if isinstance(best, str) else best
         named = {k: records.as_text(v) for k, v in side.items() if k not in ("variant", "best_of")}
         several = len(variants_of(side)) > 1  # a setting that one of them lacks selects runs of the others
         groups, differ = collections.defaultdict(lambda: collections.defaultdict(list)), collections.defaultdict(set)

@@ -293,9 +293,10 @@ tournament = [only(of.where(package="this program, tournament", version="0.3.0")
 versions = table("2026-11-27_cpu2_rivals/superlu_dist.csv").pivot("input", "version", only)
 releases = versions.ratios("9.2.1 (-O3)", "8.1.2 (Debian)", "symbfact_s")
 equal = all(set(versions.ratios("9.2.1 (-O3)", "8.1.2 (Debian)", c)) == {1} for c in ("nnz_l", "nnz_u"))
-in_newest = {m: seconds(r) for m, r in rivals("newest", "gpu_bitmap_panels", RECORDS / "2026-11-30_h200_newest").items()}
-of_newest = [digits(over(rivals("newest", "peer_superlu_dist", RECORDS / "2026-11-30_h200_newest", relax=k), in_newest)) for k in (1, DEFAULT)]
-check(JUDGEMENT, "`gpu_bitmap_panels` is {of_newest[0]} times as fast as its `symbfact` without relaxed supernodes, {of_newest[1]} times with them ({len(in_newest)} real")
+of_newest = functools.partial(rivals, "newest", folder=RECORDS / "2026-11-30_h200_newest")
+in_newest = {m: seconds(r) for m, r in of_newest("gpu_bitmap_panels").items()}
+by_newest = [digits(over(of_newest("peer_superlu_dist", relax=k), in_newest)) for k in (1, DEFAULT)]
+check(JUDGEMENT, "`gpu_bitmap_panels` is {by_newest[0]} times as fast as its `symbfact` without relaxed supernodes, {by_newest[1]} times with them ({len(in_newest)} real")
 check(JUDGEMENT, "| {what} | {' | '.join(cells)} |", [Row(what=w, cells=c) for w, c in users.items()])
 check(JUDGEMENT, "relaxed supernodes takes {relaxed} times as long as with them")
 check(JUDGEMENT, "`cpu_bitmap_panels` takes {same[0]:.2f} times as long as after a run of the same pattern, `symbfact` {same[1]:.2f} times")
@@ -336,15 +337,13 @@ for document, slow, fast, what in (
         gains = speed_ups(slow, fast, of)
         check(document, "| {which.format(len(gains))} | {what} | {digits(mean(gains))} | {digits(min(gains))} to {digits(max(gains))} |")
 with (records.ROOT / "plots" / "headline_means.csv").open(encoding="utf-8", newline="") as file:
-    both = [r for r in csv.DictReader(file) if r["variant"] == "gpu_bitmap_panels"][:1]
-for r in both:
-    r["mean"], r["least"] = (float(r[c]) for c in ("geometric mean", "least"))
+    shown = next(r for r in csv.DictReader(file) if r["variant"] == "gpu_bitmap_panels")
 authors = table("2026-11-22_h200_x2_ranks/authors.csv")
 authors = authors.authors_ms / authors.gpu_bitmap_panels_ms
 first = table("2026-11-27_h200_first_runs/threads.csv")
 gains = [of.pivot("input", "threads", only).ratios("1", "16", "first_run_ms") for of in first.each("what").values()]
-check(PANELS, "On {both[0]['inputs']} real matrices `gpu_bitmap_panels` on one GPU is {both[0]['mean']:.1f} times as fast as `symbfact` on one core "
-      "({both[0]['least']:.2f} to {both[0]['most']})")
+check(PANELS, "On {shown['inputs']} real matrices `gpu_bitmap_panels` on one GPU is {float(shown['geometric mean']):.1f} times as fast as `symbfact` on one core "
+      "({float(shown['least']):.2f} to {shown['most']})")
 check(PANELS, "SuperLU_DIST's default, {by_default()} times")
 check(PANELS, "…| {m} | {kind} | {n:,} | {e(nnz)} | {digits(gpu[m], 3)} | {digits(one[m], 3)} | {digits(one[m] / gpu[m], 3)} | {digits(best[m] / gpu[m], 3)} |", sized)
 check(PANELS, "authors' code takes {digits(mean(authors))} times as long as the panels ({digits(min(authors))} to {digits(max(authors))}, {len(authors)} matrices)")

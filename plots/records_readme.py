@@ -3,6 +3,7 @@
 
 import collections
 import dataclasses
+import functools
 import math
 import statistics
 from pathlib import Path
@@ -12,17 +13,13 @@ import numbers_records
 import records
 import records_ratios as ratios
 import style
+from fig12_superlu import RIVAL
 
 ORDERS = headline.FOLDER / "2026-11-26_h200_orders" / "kinds.jsonl"
 SEARCH = sorted(headline.FOLDER.glob("2026-11-27_h*_judgement"))
 BASES = {"`symbfact`": headline.BASE, "its default": ratios.case("peer_superlu_dist", "time", relax=60),
-         "SuperLU_DIST at its best": ratios.case(("peer_superlu_dist", "peer_superlu_dist_parallel"), "time", fewest=True)}
+         "SuperLU_DIST at its best": RIVAL}
 HEADER = ("how many times as fast as", "inputs", *BASES, "its best, allocation and upload included")
-
-
-def with_upload(run):
-    """Seconds of the median sample with its allocation and upload."""
-    return statistics.median_low(map(sum, zip(run["samples_s"], run["prepare_s"]))) if run.get("prepare_s") else None
 
 
 def digits(value):
@@ -35,13 +32,19 @@ def table_of(files):
     return headline.Inputs(style.parser("", files, Path()).parse_args([]))
 
 
+@functools.cache
+def committed():
+    """That of the README's picture."""
+    return table_of(headline.COMMITTED)
+
+
 def real(values):
     """The values of a Quantity on real matrices."""
     return [v.number for v in values.each.values() if v.kind in records.REAL]
 
 
 def mean(values, how=statistics.geometric_mean):
-    return f"{digits(how(values))}"
+    return digits(how(values))
 
 
 def span(values):
@@ -50,34 +53,32 @@ def span(values):
 
 def speeds():
     """Rows of patterns analysed for the first time: of real matrices, of the large ones of them, of finite elements, and on one core."""
-    inputs = table_of(headline.COMMITTED)
+    inputs = committed()
     gpu, core = (case for _, case in headline.SERIES.values())
-    groups = {"`gpu_bitmap_panels`, real": real, "real, 10,000 rows or more": lambda q: real(inputs.large(q)),
-              "finite elements": lambda q: [v.number for v in q.of_kind("finite elements").values()], "`cpu_bitmap_panels` on one core, real": real}
-    for name, of in groups.items():
-        case = core if "one core" in name else gpu
+    uploading = dataclasses.replace(gpu, of=lambda run: numbers_records.seconds(run, "prepare_s"))
+    for name, case, of in (("`gpu_bitmap_panels`, real", gpu, real), ("real, 10,000 rows or more", gpu, lambda q: real(inputs.large(q))),
+                           ("finite elements", gpu, lambda q: [v.number for v in q.of_kind("finite elements").values()]),
+                           ("`cpu_bitmap_panels` on one core, real", core, real)):
         found = [of(inputs.speeds(case, base)) for base in BASES.values()]
-        uploaded = "-" if case is core else mean(of(inputs.speeds(dataclasses.replace(case, of=with_upload), BASES["SuperLU_DIST at its best"])))
+        uploaded = mean(of(inputs.speeds(uploading, RIVAL))) if case is gpu else "-"
         yield name, str(len(found[0])), f"{mean(found[0])} ({span(found[0])})", *map(mean, found[1:]), uploaded
 
 
 def beside():
     """What the README's first paragraphs say beyond the table: {what: text}."""
-    inputs = table_of(headline.COMMITTED)
-    fast = inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1])
-    of_real = dict(headline.groups(inputs, fast))["real"]
-    slower = {name: [m for m, v in inputs.speeds(headline.SERIES["gpu_bitmap_panels"][1], BASES[name]).each.items() if m in of_real.each and v.number < 1]
-              for name in ("`symbfact`", "SuperLU_DIST at its best")}
+    inputs, case = committed(), headline.SERIES["gpu_bitmap_panels"][1]
+    of_real = dict(headline.groups(inputs, inputs.speeds(case)))["real"]
+    slower = [[m for m, v in inputs.speeds(case, base).each.items() if m in of_real.each and v.number < 1] for base in (headline.BASE, RIVAL)]
     order = statistics.geometric_mean(statistics.median(r["ordering"]["seconds"] / statistics.median(r["samples_s"]) for r in inputs.runs
                                       if r["variant"] == "gpu_bitmap_panels" and r["matrix"]["name"] == m) for m in of_real.each)
     runs = {(r["matrix"]["name"], r["variant"], records.settings(r).get("relax")): r["result"] for r in inputs.runs}
     entries = {v: [runs[m, v, relax]["nnz_l"] + runs[m, v, relax]["nnz_u"] for m in of_real.each]
                for v, relax in (("peer_superlu_dist", 1), ("gpu_bitmap_panels", None))}
     more = max(a / b for a, b in zip(*entries.values()))
-    largest = max(inputs.size[m] for of in slower.values() for m in of)
-    return {"slower": f"`symbfact` is faster on {len(slower['`symbfact`'])}, SuperLU_DIST at its best on {len(slower['SuperLU_DIST at its best'])}, "
+    largest = max(inputs.size[m] for of in slower for m in of)
+    return {"slower": f"`symbfact` is faster on {len(slower[0])}, SuperLU_DIST at its best on {len(slower[1])}, "
                       f"all with fewer than {math.ceil(largest / 10 ** (d := len(str(largest)) - 1)) * 10 ** d:,} entries of L+U",
-            "default": numbers_records.by_default(), "order": f"{order:.0f}", "more": f"at most {100 * more - 100:.1f} % more",
+            "order": f"{order:.0f}", "more": f"at most {100 * more - 100:.1f} % more",
             "interval": "95 % interval " + " to ".join(map(digits, of_real.over(records.KINDS)[1])), "least rows": f"{ratios.LEAST_ROWS:,}",
             "search": searches(), "orders": orders()}
 
@@ -94,7 +95,7 @@ def orders():
     for r in records.read_orders([ORDERS]):
         if r.get("shuffle", 0) == 0 and r["status"] == "pass":
             lines[r["matrix"]["name"]][r["order"]] = r["result"]["flops"]
-    counted = {m for m, v in table_of(headline.COMMITTED).speeds(headline.SERIES["gpu_bitmap_panels"][1]).each.items() if v.kind in records.REAL}
+    counted = {m for m, v in committed().speeds(headline.SERIES["gpu_bitmap_panels"][1]).each.items() if v.kind in records.REAL}
     found = [of["tournament"] / of["metis"] for m, of in lines.items() if m in counted]
     return f"{mean(found)} of METIS's operations on {len(found)} real matrices"
 

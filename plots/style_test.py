@@ -24,7 +24,6 @@ import records_readmes
 import style
 
 style.FORMATS = ("png",)
-WORDS = dict(zip("123456789", "one two three four five six seven eight nine".split()))
 
 
 def record(**changes):
@@ -255,10 +254,10 @@ class CommittedRecords(unittest.TestCase):
         self.assertEqual([line for line in results.splitlines() if line.startswith("|")], table)
         prose = re.sub(r"!?\[.*?\]\(.*?\)", "", readme.partition("\n## ")[0])
         self.assert_known(prose, [*table, *beside.values()])
-        self.assertIn(f"{beside['interval']})", " ".join(prose.split()))
-        for what in ("search", "orders", "more", "slower"):
-            self.assertIn(beside[what], " ".join(results.split()))
-        self.assertIn(f"METIS on one core takes {beside['order']} times as long", " ".join(results.split()))
+        prose, results = (" ".join(text.split()) for text in (prose, results))
+        self.assertIn(f"{beside['interval']})", prose)
+        for said in (*(beside[what] for what in ("search", "orders", "more", "slower")), f"METIS on one core takes {beside['order']} times as long"):
+            self.assertIn(said, results)
 
     def assert_known(self, prose, printed):
         """Every number of a text is in one of the printed texts."""

@@ -335,8 +335,7 @@ class ClaimsTest(CliTest):
         for s in [s for q in judge.questions for s in q["statements"]] + judge.appendix:
             for side in (s.get("over", {}), s.get("under", {})):
                 if "variant" in side:
-                    best = side.get("best_of", [])
-                    settings = set(side) - {"variant", "best_of"} | ({best} if isinstance(best, str) else set(best))
+                    settings = set(side) - {"variant", "best_of"} | set(side.get("best_of", ()))
                     variants = [side["variant"]] if isinstance(side["variant"], str) else side["variant"]
                     self.assertLessEqual(settings, set().union(*(options[v] for v in variants)), s["id"])
                     named |= {(variant, name) for variant in variants for name in settings & options[variant]}

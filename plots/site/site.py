@@ -126,7 +126,7 @@ class Site:
         leaders = [row for row, *_ in rows]
         return {"groups": [("real", [of for of in rows if of[0]["real"]]), ("few", [of for of in rows if not of[0]["real"]])],
                 "scale": pictures.Scale([row[key] for row in leaders for key in ("least", "most")]),
-                "fast": self.standing_row(fast), "means": speeds(), "of_real": next(records_readme.speeds()),
+                "fast": self.standing_row(fast), "means": speeds(), **dict(zip(("by_default", "at_best", "uploaded"), next(records_readme.speeds())[3:])),
                 "answers": claims.printed("table"), "count": claims.printed("count"), "figure": self.headline(), "without": sorted({c.variant for c in self.cases} - set(self.standings)),
                 "counts": {"cases": len(self.cases), "runs": sum(len(c.runs) for c in self.cases),
                            "variants": len({c.variant for c in self.cases}), "matrices": len(self.names)}}

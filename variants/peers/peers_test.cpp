@@ -44,8 +44,10 @@ result solve(const std::string& name, const pattern_view& a) {
 bool available(const std::string& peer) {
   const variant_info& info = find_variant(peer);
   const auto why = info.unavailable();
-  if (!why) CHECK_FALSE(info.library.empty());
-  if (!why) return true;
+  if (!why) {
+    CHECK_FALSE(info.library.empty());
+    return true;
+  }
   CAPTURE(peer);
   CHECK_FALSE(why->empty());
   std::ostringstream list;
