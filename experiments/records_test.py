@@ -248,7 +248,8 @@ class CommittedRecords(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         (mine,) = json_lines.lines_of(done.stdout, GSOFA)
         same = [(w, r) for w, r in recorded
-                if r["ordering"]["digest"] == mine["ordering"]["digest"] and r["options"].get("relax", 1) == 1]
+                if r["ordering"]["digest"] == mine["ordering"]["digest"] and r["options"].get("relax", 1) == 1
+                and "order" not in r["phases_s"]]
         if not same:
             self.skipTest("bcsstk18 is ordered otherwise here than in the records")
         for where, r in same:

@@ -9,7 +9,7 @@ import numpy
 import records
 
 RECORDS = records.ROOT / "experiments" / "records"
-RIVALS = RECORDS / "2026-11-29_h200_rivals"
+RIVALS = RECORDS / "2026-11-30_h200_campaign_a1"
 RANKS = RECORDS / "2026-11-30_h200_campaign_b"
 DEFAULT = 60  # most columns of SuperLU_DIST's relaxed supernodes
 

@@ -14,6 +14,7 @@ import json_lines
 import matchings
 import order_kinds as kinds
 import records
+import records_readme
 import regret
 from numbers_records import (  # noqa: F401, patterns use them
     DEFAULT, RANKS, RECORDS, Row, Rows, by_default, digits, e, each, mean, mean_and_span, medians, only, one_digit_up, orders,
@@ -33,7 +34,7 @@ def check(document, pattern, rows=(Row(),)):
 FACTS = ("| variable | effect |", "| test | checks |", "| option | |", "| option | effect |", "| option | CPU |", "| option | meaning |", "| result | |", "| what | SuperLU_DIST | extent", "| interface | call",
          "| member | |", "| how many times as fast as", "| file | |", "| field | meaning", "| question about", "| | |", "| variant | runs on", "| exception | also a",
          "| without | the package", "| solver (`-pc_factor", "| candidate | time on one core", "| factorization | an operation", "| program | values",
-         "| kind | panels and", "| group | one H100, 16 hardware threads | four H200s, 64 hardware threads |", "| sequence | what changes", "| View | pointers")
+         "| records | machine | commit |", "| sequence | what changes", "| View | pointers")
 NAMES = {"grid:40x40x40": "7-point grid 40³", "grid:56x56x56": "7-point grid 56³", "grid:500x500x1": "5-point grid 500²",
          "grid:1000x1000x1": "5-point grid 1,000²", "gen:grid7:nx=30": "7-point grid of 30³", "gen:grid7:nx=56": "7-point grid of 56³",
          "gen:circuit:n=100000,hubs=20": "circuit, 20 hubs", "gen:circuit:n=200000,hubs=20": "circuit of 200,000, 20 hubs",
@@ -283,7 +284,6 @@ users = {what: [digits(over(peer, ours, large)) for peer in symbfact for large i
     ("one core", {m: seconds(r) for m, r in cpu.items()}))}
 _, upload, listed, core = users.values()
 relaxed = digits(over(symbfact[0], {m: seconds(r) for m, r in symbfact[1].items()}), 3)
-same = [over(now, {m: seconds(r) for m, r in rivals("panels_same_pattern", v, RECORDS / "2026-11-29_h200_rivals").items()}) for now, v in ((cpu, "cpu_bitmap_panels"), (symbfact[0], "peer_superlu_dist"))]
 glu, marks = (rivals("one_core", v) for v in ("cpu_glu_union", "cpu_set_union"))
 ended = [m for m in glu if "timeout" in (glu[m]["status"], marks[m]["status"])]
 unions = [seconds(glu[m]) / seconds(marks[m]) for m in glu if m not in ended]
@@ -299,13 +299,13 @@ by_newest = [digits(over(of_newest("peer_superlu_dist", relax=k), in_newest)) fo
 check(JUDGEMENT, "`gpu_bitmap_panels` is {by_newest[0]} times as fast as its `symbfact` without relaxed supernodes, {by_newest[1]} times with them ({len(in_newest)} real")
 check(JUDGEMENT, "| {what} | {' | '.join(cells)} |", [Row(what=w, cells=c) for w, c in users.items()])
 check(JUDGEMENT, "relaxed supernodes takes {relaxed} times as long as with them")
-check(JUDGEMENT, "`cpu_bitmap_panels` takes {same[0]:.2f} times as long as after a run of the same pattern, `symbfact` {same[1]:.2f} times")
 check(JUDGEMENT, "`cpu_glu_union` takes {mean_and_span(unions)} times as long as `cpu_set_union` ({len(unions)} matrices; {len(ended)} passed 20 s)")
 check(JUDGEMENT, "`tournament` needs {mean(tournament):.2f} of the operations of the best of METIS 5.1.0, AMD 3.3.3, CHOLMOD 5.3.0")
 check(JUDGEMENT, "and no more operations than the best on {sum(x <= 1 for x in tournament)} of the {len(tournament)}")
 check(JUDGEMENT, "SuperLU_DIST 9.2.1 finds {'the same' if equal else 'other'} entries of L and U as 8.1.2, which the table compares with, and `symbfact` takes "
       "{mean(releases):.2f} times the time of Debian's 8.1.2 ({len(releases)} real matrices)")
-check("paper/report.md", "With its default, {by_default()} times on one GPU and {by_default('cpu_bitmap_panels')} on one core")
+shown = [row[3] for row in records_readme.speeds()]
+check("paper/report.md", "With its default, {shown[0]} times on one GPU and {shown[-1]} on one core")
 check("README.md", "With L and U on the host, the GPU is {listed[2]} times as fast")
 
 HOST, COUNTING = RANKS, RECORDS / "2026-11-27_h200_x4_judgement"
@@ -336,14 +336,13 @@ for document, slow, fast, what in (
     for which, of in groups.items():
         gains = speed_ups(slow, fast, of)
         check(document, "| {which.format(len(gains))} | {what} | {digits(mean(gains))} | {digits(min(gains))} to {digits(max(gains))} |")
-with (records.ROOT / "plots" / "headline_means.csv").open(encoding="utf-8", newline="") as file:
-    shown = next(r for r in csv.DictReader(file) if r["variant"] == "gpu_bitmap_panels")
+gains = speed_ups(one, gpu, real)
+check(PANELS, "On {len(gains)} real matrices `gpu_bitmap_panels` on one GPU is {digits(mean(gains))} times as fast as `symbfact` on one core "
+      "({digits(min(gains))} to {digits(max(gains))})")
 authors = table("2026-11-22_h200_x2_ranks/authors.csv")
 authors = authors.authors_ms / authors.gpu_bitmap_panels_ms
 first = table("2026-11-27_h200_first_runs/threads.csv")
 gains = [of.pivot("input", "threads", only).ratios("1", "16", "first_run_ms") for of in first.each("what").values()]
-check(PANELS, "On {shown['inputs']} real matrices `gpu_bitmap_panels` on one GPU is {float(shown['geometric mean']):.1f} times as fast as `symbfact` on one core "
-      "({float(shown['least']):.2f} to {shown['most']})")
 check(PANELS, "SuperLU_DIST's default, {by_default()} times")
 check(PANELS, "…| {m} | {kind} | {n:,} | {e(nnz)} | {digits(gpu[m], 3)} | {digits(one[m], 3)} | {digits(one[m] / gpu[m], 3)} | {digits(best[m] / gpu[m], 3)} |", sized)
 check(PANELS, "authors' code takes {digits(mean(authors))} times as long as the panels ({digits(min(authors))} to {digits(max(authors))}, {len(authors)} matrices)")

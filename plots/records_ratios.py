@@ -164,7 +164,7 @@ class Table:
         return records.kind(self.matrix.get(name, {"name": name, "stand_in": stand_in}))
 
     def by_host(self, case):
-        """{(matrix, host): (values, bound)}."""
+        """{(matrix, host): (values, bound, commits)}."""
         groups, late = {}, {}
         for r in self.runs:
             if case.takes(r) and (r["samples_s"] or case.counting):
@@ -172,14 +172,13 @@ class Table:
         for r in self.late:
             if case.takes(r) and case.of in ("time", "bare"):
                 late.setdefault((r["matrix"]["name"], records.machine(r)), []).append(r)
-        found = {key: (numpy.full(1 + REPLICATES, float(max(map(records.limit_of, those)))), 1) for key, those in late.items()}
+        found = {key: (numpy.full(1 + REPLICATES, float(max(map(records.limit_of, those)))), 1, {r["git"]["sha"][:7] for r in those}) for key, those in late.items()}
         for key, those in groups.items():
             those = records.of_last(those)
             if {r["variant"] for r in those} != set(case.variants()):
                 continue
             if values := self.of_settings(case, key, those):
-                found[key] = (numpy.min(values, axis=0), 0)
-                self.commits |= {r["git"]["sha"][:7] for r in those}
+                found[key] = (numpy.min(values, axis=0), 0, {r["git"]["sha"][:7] for r in those})
         return found
 
     def of_settings(self, case, key, runs):
@@ -203,6 +202,7 @@ class Table:
                 bounds = {f[key][1] * (-1 if k else 1) for k, f in enumerate(found)} - {0}
                 if len(bounds) < 2:
                     self.hosts.add(key[1])
+                    self.commits.update(*(f[key][2] for f in found))
                     by_matrix.setdefault(key[0], {})[key[1]] = (function(*(f[key][0] for f in found)), *bounds)
         each = {}
         for name, hosts in by_matrix.items():

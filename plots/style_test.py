@@ -273,6 +273,8 @@ class CommittedRecords(unittest.TestCase):
         section = (PLOTS.parent / "README.md").read_text().partition("\n## Does the paper hold?")[2].partition("\n## ")[0]
         self.assertIn(answers["count"], section)
         self.assert_known(re.sub(r"!?\[.*?\]\(.*?\)", "", section), rows)
+        page = (PLOTS.parent / "paper" / "README.md").read_text().splitlines()
+        self.assertEqual([line for line in page if re.match(r"\| \d+ ", line)], [f"| {' | '.join(row)} |" for row in answers["table"]])
 
     @mock.patch.object(style, "FORMATS", ())
     def test_the_readmes_of_the_papers_figures_are_those_of_the_records(self):
