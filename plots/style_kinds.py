@@ -39,9 +39,9 @@ def digits(value):
     return (style.short(value) if abs(value) >= 100 else f"{value:#.2g}" if abs(value) < 0.1 else f"{value:#.3g}").replace("-", "−")
 
 
-def panels(count, height=2.3):
-    """(figure, axes) below each other, of a text column's width."""
-    fig, axes = plt.subplots(count, 1, figsize=(6.6, 0.45 + height * count), squeeze=False, layout="constrained")
+def panels(count, columns=6, height=2.3):
+    """(figure, axes) below each other, with room for columns of kinds."""
+    fig, axes = plt.subplots(count, 1, figsize=(max(6.6, 0.8 + columns), 0.45 + height * count), squeeze=False, layout="constrained")
     return fig, list(axes[:, 0])
 
 
@@ -55,14 +55,16 @@ def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True
     means = {k: quantity.over((k,), how) for k in kinds}
     shown = [v.number for v in quantity.each.values()] + [v for v, _ in paper] + [line] * (line is not None)
     scale(axis, shown, log, limits)
-    first = 1 if paper else 0
-    rows, ticks = [], ["the paper"] * first
-    for x, kind in enumerate(kinds, first):
+    first = 1.5 if paper else 0  # texts of the paper's values are long
+    rows, places, ticks = [], [0] * bool(paper), ["the paper"] * bool(paper)
+    for k, kind in enumerate(kinds):
+        x = first + k
         each = quantity.of_kind(kind)
         number, between, bound, count = means[kind]
         if count > 1:
             swarm(axis, x - 0.12, kind, each)
         aggregate(axis, x + 0.28 * (count > 1), kind, number, between, SIGN[bound] + digits(number))
+        places.append(x)
         ticks.append(f"{kind}\nn = {count}")
         rows += [row(title, kind, m, v.hosts, v.number, v.interval(), v.bound) for m, v in each.items()]
         rows.append(row(title, kind, how, max(v.hosts for v in each.values()), number, between, bound))
@@ -73,7 +75,7 @@ def panel(axis, quantity, title, label, paper=(), how="geometric mean", log=True
     if line is not None:
         axis.axhline(line, color="black", linewidth=0.8, zorder=1)
     axis.set_xlim(-0.55, first + len(kinds) - 0.2)
-    axis.set_xticks(range(len(ticks)), ticks, fontsize=dots.TEXT + 0.5)
+    axis.set_xticks(places, ticks, fontsize=dots.TEXT + 0.5)
     axis.tick_params(axis="x", length=0)
     axis.grid(False, axis="x")
     axis.set_title(title, loc="left", fontsize=8.5)
@@ -235,7 +237,7 @@ def figure(args, name, parts, how="geometric mean", answer="", judged=None, **op
     drawn = [(*part, *((), how)[len(part) - 3:]) for part in found if len(part[0].each) >= least]
     if not drawn:
         raise records.Absent(f"{records.named(args.records)}: no records for it")
-    fig, axes = panels(len(drawn))
+    fig, axes = panels(len(drawn), max(len({v.kind for v in part[0].each.values()}) for part in drawn))
     rows = []
     for axis, part in zip(axes, drawn):
         rows += panel(axis, *part, **options)
