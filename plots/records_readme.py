@@ -4,7 +4,6 @@
 import collections
 import dataclasses
 import functools
-import math
 import statistics
 from pathlib import Path
 
@@ -42,8 +41,13 @@ def real(values):
     return [v.number for v in values.each.values() if v.kind in records.REAL]
 
 
-def mean(values, how=statistics.geometric_mean):
-    return digits(how(values))
+def mean(values):
+    return digits(statistics.geometric_mean(values))
+
+
+def uploading(case):
+    """The case with the time of allocation and upload."""
+    return dataclasses.replace(case, of=lambda run: numbers_records.seconds(run, "prepare_s"))
 
 
 def span(values):
@@ -54,12 +58,11 @@ def speeds():
     """Rows of patterns analysed for the first time: of real matrices, of the large ones of them, of finite elements, and on one core."""
     inputs = committed()
     gpu, core = (case for _, case in headline.SERIES.values())
-    uploading = dataclasses.replace(gpu, of=lambda run: numbers_records.seconds(run, "prepare_s"))
     for name, case, of in (("`gpu_bitmap_panels`, real", gpu, real), ("real, 10,000 rows or more", gpu, lambda q: real(inputs.large(q))),
                            ("finite elements", gpu, lambda q: [v.number for v in q.of_kind("finite elements").values()]),
                            ("`cpu_bitmap_panels` on one core, real", core, real)):
         found = [of(inputs.speeds(case, base)) for base in BASES.values()]
-        uploaded = mean(of(inputs.speeds(uploading, RIVAL))) if case is gpu else "-"
+        uploaded = mean(of(inputs.speeds(uploading(gpu), RIVAL))) if case is gpu else "-"
         yield name, str(len(found[0])), f"{mean(found[0])} ({span(found[0])})", *map(mean, found[1:]), uploaded
 
 
@@ -67,25 +70,22 @@ def beside():
     """What the README's first paragraphs say beyond the table: {what: text}."""
     inputs, case = committed(), headline.SERIES["gpu_bitmap_panels"][1]
     of_real = dict(headline.groups(inputs, inputs.speeds(case)))["real"]
-    slower = [[m for m, v in inputs.speeds(case, base).each.items() if m in of_real.each and v.number < 1] for base in (headline.BASE, RIVAL)]
-    order = statistics.geometric_mean(statistics.median(r["ordering"]["seconds"] / statistics.median(r["samples_s"]) for r in inputs.runs
-                                      if r["variant"] == "gpu_bitmap_panels" and r["matrix"]["name"] == m) for m in of_real.each)
+    slower = [sum(v.number < 1 for m, v in inputs.speeds(of, base).each.items() if m in of_real.each)
+              for of, base in ((case, headline.BASE), (case, RIVAL), (uploading(case), RIVAL))]
+    hosts = {}
+    for r in inputs.runs:
+        if r["variant"] == "gpu_bitmap_panels" and r["matrix"]["name"] in of_real.each:
+            of = hosts.setdefault(records.machine(r), {}).setdefault(r["matrix"]["name"], [])
+            of.append(r["ordering"]["seconds"] / statistics.median(r["samples_s"]))
+    order = [statistics.geometric_mean(map(statistics.median, of.values())) for of in hosts.values()]
     runs = {(r["matrix"]["name"], r["variant"], records.settings(r).get("relax")): r["result"] for r in inputs.runs}
     entries = {v: [runs[m, v, relax]["nnz_l"] + runs[m, v, relax]["nnz_u"] for m in of_real.each]
                for v, relax in (("peer_superlu_dist", 1), ("gpu_bitmap_panels", None))}
     more = max(a / b for a, b in zip(*entries.values()))
-    largest = max(inputs.size[m] for of in slower for m in of)
-    return {"slower": f"`symbfact` is faster on {len(slower[0])}, SuperLU_DIST at its best on {len(slower[1])}, "
-                      f"all with fewer than {math.ceil(largest / 10 ** (d := len(str(largest)) - 1)) * 10 ** d:,} entries of L+U",
-            "order": f"{order:.0f}", "more": f"at most {100 * more - 100:.1f} % more",
+    return {"slower": "`symbfact` is faster on {}, SuperLU_DIST at its best on {}, with allocation and upload on {}".format(*slower),
+            "order": f"{min(order):.0f} to {max(order):.0f}", "more": f"at most {100 * more - 100:.1f} % more",
             "interval": "95 % interval " + " to ".join(map(digits, of_real.over(records.KINDS)[1])), "least rows": f"{ratios.LEAST_ROWS:,}",
-            "search": searches(), "orders": orders()}
-
-
-def searches():
-    """The paper's search compared with fill2."""
-    found = real(table_of(headline.COMMITTED).ratio(ratios.case("gpu_fill2_naive"), ratios.case("gpu_maxid", concurrent_sources=0, memory_budget_mb=0)))
-    return f"{mean(found, statistics.fmean)} times as fast as `gpu_fill2_naive` (arithmetic mean of {len(found)} real matrices)"
+            "orders": orders()}
 
 
 def orders():
