@@ -19,6 +19,7 @@
 
 #include "common/ascii.hpp"
 #include "common/error.hpp"
+#include "common/made_once.hpp"
 
 namespace gsofa {
 
@@ -71,14 +72,8 @@ class libarchive {
  public:
   // Never unloaded. Throws std::bad_alloc.
   static const libarchive& loaded() {
-    // No lock, which a thread that a forked child lacks could hold.
     static std::atomic<const libarchive*> found;
-    const libarchive* there = found.load(std::memory_order_acquire);
-    if (there == nullptr) {
-      std::unique_ptr<const libarchive> mine(new libarchive);
-      if (found.compare_exchange_strong(there, mine.get())) there = mine.release();
-    }
-    return *there;
+    return made_once(found, [] { return std::unique_ptr<const libarchive>(new libarchive); });
   }
   // Throws unavailable_error beginning with `name`, std::bad_alloc.
   static const libarchive& get(const std::string& name) {

@@ -20,7 +20,7 @@ constexpr int log_bits = 62;  // of a logarithm's fraction and of a significand'
 constexpr int table_bits = 8;
 
 // log2(1 + t / 256) in units of 2^-62, one bit at a time: squaring doubles a logarithm.
-std::uint64_t log2_by_squaring(unsigned t) {
+constexpr std::uint64_t log2_by_squaring(unsigned t) {
   std::uint64_t x = std::uint64_t{(1U << table_bits) + t} << (log_bits - table_bits);
   std::uint64_t log = 0;
   for (int bit = log_bits - 1; bit >= 0; --bit) {
@@ -50,7 +50,7 @@ int matching_fraction_bits(index_t n) {
 // value = 2^e (m_t + d) with m_t = 1 + t/256 <= the significand, and r = d / m_t < 2^-8:
 // log2(value) = e + log2(m_t) + log2(e) (r - r^2/2 + r^3/3 - r^4/4 + r^5/5), the rest < 2^-50.
 std::int64_t fixed_log2(double value, int bits) {
-  static const auto table = [] {
+  static constexpr auto table = [] {
     std::array<std::uint64_t, 1U << table_bits> logs{};
     for (unsigned t = 0; t < logs.size(); ++t) logs[t] = log2_by_squaring(t);
     return logs;
@@ -134,8 +134,7 @@ offset_t count_symmetric(const pattern_view& a, const pattern_view& t,
 }
 
 const std::vector<matching_info>& all_matchings() {
-  static const auto matchings = detail::describe_all<matching_info>("matchings");
-  return matchings;
+  return detail::described<matching_info>("matchings");
 }
 
 matching_request find_matching(const std::string& spec) {

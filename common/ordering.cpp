@@ -39,10 +39,7 @@ unavailable_error needs_library(const std::string& task, const char* library, co
                            " and configure again)");
 }
 
-const std::vector<order_info>& all_orders() {
-  static const auto orders = detail::describe_all<order_info>("orders");
-  return orders;
-}
+const std::vector<order_info>& all_orders() { return detail::described<order_info>("orders"); }
 
 std::vector<std::string> available_orders() {
   std::vector<std::string> names;

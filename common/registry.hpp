@@ -1,12 +1,15 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/error.hpp"
+#include "common/made_once.hpp"
 
 namespace gsofa::detail {
 
@@ -46,6 +49,14 @@ std::vector<Info> describe_all(const char* kind) {
                 std::string("two ") + kind + " are named '" + twice->name + "'");
   }
   return all;
+}
+
+/// The same, described by the first call.
+template <class Info>
+const std::vector<Info>& described(const char* kind) {
+  static std::atomic<const std::vector<Info>*> all;
+  return made_once(
+      all, [&] { return std::make_unique<const std::vector<Info>>(describe_all<Info>(kind)); });
 }
 
 }  // namespace gsofa::detail

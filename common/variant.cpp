@@ -75,10 +75,7 @@ option_value parse_option(const option_spec& spec, const std::string& text) {
   return text;
 }
 
-const std::vector<variant_info>& registry() {
-  static const auto variants = detail::describe_all<variant_info>("variants");
-  return variants;
-}
+const std::vector<variant_info>& registry() { return detail::described<variant_info>("variants"); }
 
 }  // namespace
 
