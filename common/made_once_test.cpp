@@ -26,7 +26,7 @@ TEST_CASE("threads that make an object at the same time share one") {
   CHECK(seen[0] == seen[1]);
   CHECK(*seen[0] == 7);
   CHECK(&made_once(place, [] { return std::make_unique<int>(8); }) == seen[0]);
-  delete seen[0];
+  const std::unique_ptr<const int> owned(seen[0]);
 }
 
 // A guard of a static variable would let the child wait for a thread that it lacks.
@@ -55,7 +55,7 @@ TEST_CASE("a process that is forked while a thread makes an object makes its own
   state.notify_all();
   makes.join();
   CHECK(*place == 1);
-  delete place.load();
+  const std::unique_ptr<const int> owned(place.load());
 }
 
 }  // namespace gsofa
