@@ -21,7 +21,6 @@
 #include <cstring>
 #include <fstream>
 #include <iomanip>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -121,7 +120,8 @@ program_command parse_command(const std::string& name, const std::vector<std::st
 // The parent of a process; 0 if it has gone.
 pid_t parent_of(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::string text;  // getline() does not throw if the process goes meanwhile
+  std::getline(in, text, '\0');
   const std::size_t name = text.rfind(')');  // ends the name; a state and the parent follow
   return name == text.npos || name + 4 > text.size() ? 0 : std::atoi(text.c_str() + name + 4);
 }
