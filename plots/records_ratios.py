@@ -133,6 +133,10 @@ def replicates(samples, name):
     return values
 
 
+def commits_of(runs):
+    return {r["git"]["sha"][:7] for r in runs}
+
+
 def over_hosts(of_host):
     """Median over hosts, hosts drawn again; of_host: {host: values}."""
     names, values = zip(*sorted(of_host.items(), key=lambda item: str(item[0])))
@@ -172,13 +176,13 @@ class Table:
         for r in self.late:
             if case.takes(r) and case.of in ("time", "bare"):
                 late.setdefault((r["matrix"]["name"], records.machine(r)), []).append(r)
-        found = {key: (numpy.full(1 + REPLICATES, float(max(map(records.limit_of, those)))), 1, {r["git"]["sha"][:7] for r in those}) for key, those in late.items()}
+        found = {key: (numpy.full(1 + REPLICATES, float(max(map(records.limit_of, those)))), 1, commits_of(those)) for key, those in late.items()}
         for key, those in groups.items():
             those = records.of_last(those)
             if {r["variant"] for r in those} != set(case.variants()):
                 continue
             if values := self.of_settings(case, key, those):
-                found[key] = (numpy.min(values, axis=0), 0, {r["git"]["sha"][:7] for r in those})
+                found[key] = (numpy.min(values, axis=0), 0, commits_of(those))
         return found
 
     def of_settings(self, case, key, runs):

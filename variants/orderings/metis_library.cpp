@@ -20,6 +20,7 @@
 #include "variants/orderings/metis_library.hpp"
 
 #include "common/error.hpp"
+#include "common/made_once.hpp"
 #include "common/ordering.hpp"
 
 #if defined(GSOFA_METIS_LIBRARY) && defined(__linux__) && defined(__GLIBC__) && \
@@ -289,23 +290,19 @@ const metis_library& metis() {
   // Not unloaded at exit: threads may still be in it. That there is none is remembered too.
   static std::atomic<const metis_library*> found;
   static std::atomic<const std::string*> missing;
-  if (const metis_library* const there = found.load(std::memory_order_acquire)) return *there;
-  if (const std::string* const why = missing.load(std::memory_order_acquire)) {
-    throw unavailable_error(*why);
-  }
-  std::unique_ptr<metis_library> mine;
-  try {
-    mine = find_metis();
-  } catch (const unavailable_error& e) {
-    auto why = std::make_unique<std::string>(e.what());
-    const std::string* nothing = nullptr;
-    if (missing.compare_exchange_strong(nothing, why.get())) why.release();
-    throw;
-  }
-  const metis_library* none = nullptr;
-  // Another thread may have been faster: its copy serves all.
-  if (found.compare_exchange_strong(none, mine.get())) return *mine.release();
-  return *none;
+  return made_once(found, [] {
+    if (const std::string* const why = missing.load(std::memory_order_acquire)) {
+      throw unavailable_error(*why);
+    }
+    try {
+      return find_metis();
+    } catch (const unavailable_error& e) {
+      auto why = std::make_unique<std::string>(e.what());
+      const std::string* nothing = nullptr;
+      if (missing.compare_exchange_strong(nothing, why.get())) why.release();
+      throw;
+    }
+  });
 }
 
 std::optional<std::string> metis_fault() {
