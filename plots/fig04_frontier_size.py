@@ -62,7 +62,7 @@ def draw(args):
     shown = [r for r in shown if table.kind(r["matrix"]["name"]) == "original"][-1:]
     if not rank.each and not shown:
         raise records.Absent(f"{records.named(args.records)}: no frontier sizes of gpu_maxid by the counting build")
-    fig, axes = kinds.panels(len(shown) + 2 * bool(rank.each))
+    fig, axes = kinds.panels(len(shown) + 2 * bool(rank.each), len({v.kind for v in rank.each.values()}))
     rows = []
     for axis, run in zip(axes, shown):
         rows += sources(axis, run)

@@ -39,7 +39,7 @@ def digits(value):
     return (style.short(value) if abs(value) >= 100 else f"{value:#.2g}" if abs(value) < 0.1 else f"{value:#.3g}").replace("-", "−")
 
 
-def panels(count, columns=6, height=2.3):
+def panels(count, columns=0, height=2.3):
     """(figure, axes) below each other, with room for columns of kinds."""
     fig, axes = plt.subplots(count, 1, figsize=(max(6.6, 0.8 + columns), 0.45 + height * count), squeeze=False, layout="constrained")
     return fig, list(axes[:, 0])
