@@ -46,6 +46,12 @@ class Regret(unittest.TestCase):
             # Each factors in the order that it was given; SuperLU_DIST does not tell the entries of L.
             self.assertLess(mine["amd"]["nnz_l"], mine["natural"]["nnz_l"])
 
+    @unittest.skipUnless("superlu_dist" in PROGRAMS, "no superlu_dist_solve")
+    def test_a_deep_tree_overflows_no_stack(self):
+        done = self.run_driver("chain\tgen:space_time_kkt:states=8,controls=2,elements=2000,points=1,coupling=full\n",
+                               "--programs", "superlu_dist", "--order", "amd")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_refuses(self):
         done = self.run_driver("real\tabsent\n")
         self.assertEqual((done.returncode, done.stderr), (1, "regret.py: absent: no file in a --folder\n"))
