@@ -355,6 +355,17 @@ cores = 0
                 with self.subTest(study=file.parent.name, group=group):
                     self.call("run", file.parent.name, "--group", group, "--dry-run", gpus="0,1,2,3")
 
+    def test_commands_of_studies_name_the_order_of_a_matrix(self):
+        """The default order of the program is no constant: a study that had METIS's would go on with another."""
+        for path in sorted(HERE.glob("*/commands.toml")):
+            for command in tomllib.loads(path.read_text(encoding="utf-8"))["command"]:
+                argv = command["argv"]
+                if not {"{gsofa}", "{counting}"} & set(argv) or not {"run", "prepare"} & set(argv) or "--matrix" not in argv:
+                    continue
+                file = argv[argv.index("--matrix") + 1]
+                ordered = file == "{prepared}" or any(name.endswith(".bin") for name in command.get("each", {}).get(file.strip("{}"), []))
+                self.assertTrue(ordered or "--order" in argv, f"{path}: {command['name']}")
+
     @unittest.skipUnless("GSOFA" in os.environ, "GSOFA names no program")
     def test_real_program(self):
         """The names of prepared files are those that the program reads, and its records are joined and judged."""

@@ -14,7 +14,7 @@ import records_ratios as ratios
 import style
 from fig12_superlu import RIVAL
 
-ORDERS = headline.FOLDER / "2026-11-26_h200_orders" / "kinds.jsonl"
+ORDERS = headline.FOLDER / "2026-11-30_h200_campaign_a2" / "orders.jsonl"
 BASES = {"`symbfact`": headline.BASE, "its default": ratios.case("peer_superlu_dist", "time", relax=60),
          "SuperLU_DIST at its best": RIVAL}
 HEADER = ("how many times as fast as", "inputs", *BASES, "its best, allocation and upload included")
