@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "common/etree_separators.hpp"
 #include "common/preprocess.hpp"
 
 namespace gsofa::partition {
@@ -113,24 +112,31 @@ class binary_parts {
   }
 
   // Takes the separator of the heaviest subtree into `own`, and that of the heaviest part of it, as
-  // long as the way from `own` down to the heavier half becomes shorter.
+  // long as the way from `own` down to the heavier half can become shorter by more than 3 %.
   void cut(std::vector<index_t>& roots, std::vector<index_t>& own) const {
-    constexpr int most_nodes =
-        64;  // a dissection halves the heaviest subtree with almost every node
+    const auto lighter = [&](index_t a, index_t b) { return weight_[at(a)] < weight_[at(b)]; };
+    offset_t total = 0;
+    for (const index_t r : roots) total += weight_[at(r)];
     offset_t taken = 0;
     offset_t shortest = std::get<2>(halves(roots));
-    std::vector<index_t> rest = roots;
+    std::vector<index_t> rest = roots;  // a heap: the heaviest first
+    std::ranges::make_heap(rest, lighter);
     std::vector<index_t> nodes;
-    for (int k = 0; k < most_nodes && taken < shortest; ++k) {
-      const auto heaviest =
-          std::ranges::max_element(rest, {}, [&](index_t r) { return weight_[at(r)]; });
-      const index_t root = *heaviest;
+    // No part that `taken` grows to has a shorter way than `taken` and half of what it leaves.
+    while (!rest.empty() && (total + taken) / 2 < shortest - shortest / 32) {
+      std::ranges::pop_heap(rest, lighter);
+      const index_t root = rest.back();
       const auto below = children(root);
       if (below.empty()) return;
-      rest.erase(heaviest);
-      rest.insert(rest.end(), below.begin(), below.end());
+      rest.pop_back();
+      for (const index_t r : below) {
+        rest.push_back(r);
+        std::ranges::push_heap(rest, lighter);
+      }
       nodes.push_back(root);
       taken += own_[at(root)];
+      const offset_t least = taken + std::max(weight_[at(rest.front())], (total - taken) / 2);
+      if (least > shortest - shortest / 32) continue;
       const offset_t path = taken + std::get<2>(halves(rest));
       if (path >= shortest) continue;
       shortest = path;
@@ -196,19 +202,34 @@ partition_tree binary_tree(const ordering& o, int levels, tree_layout layout,
 partition_tree tree_of_etree(const pattern_view& a, std::span<const index_t> order, int levels,
                              tree_layout layout) {
   check_levels(levels);
-  const pattern s = symmetrized(a, diagonal::drop);
-  const std::vector<index_t> post = postorder(elimination_tree(permute(s, order, order)));
-  std::vector<index_t> postordered(post.size());
-  for (std::size_t k = 0; k < post.size(); ++k) postordered[k] = order[at(post[k])];
-  const detail::separator_tree cut =
-      detail::cut_etree(elimination_tree(permute(s, postordered, postordered)), 1 << (levels - 1));
-  partition_tree t{.levels = levels, .layout = layout, .size = cut.size, .order = {}};
-  t.order.reserve(postordered.size());
-  for (const std::size_t place : places_of(levels, layout)) {
-    const auto begin = postordered.begin() + cut.first[place];
-    t.order.insert(t.order.end(), begin, begin + cut.size[place]);
+  const std::vector<index_t> parent =
+      elimination_tree(permute(symmetrized(a, diagonal::drop), order, order));
+  const std::vector<index_t> post = postorder(parent);
+  const std::size_t n = post.size();
+  std::vector<index_t> children(n, 0);
+  for (const index_t up : parent) {
+    if (up >= 0) ++children[at(up)];
   }
-  return t;
+  ordering o;
+  std::vector<index_t> node(n);  // of each vertex: its chain, in which each is the only child
+  separator_tree& chains = o.separators;
+  chains.start.clear();
+  for (std::size_t k = 0; k < n; ++k) {
+    const index_t v = post[k];
+    o.order.push_back(order[at(v)]);
+    if (k == 0 || parent[at(post[k - 1])] != v || children[at(v)] > 1) {
+      chains.start.push_back(static_cast<index_t>(k));
+    }
+    node[at(v)] = static_cast<index_t>(chains.start.size()) - 1;
+  }
+  chains.parent.assign(chains.start.size(), -1);
+  chains.start.push_back(static_cast<index_t>(n));
+  for (std::size_t v = 0; v < n; ++v) {
+    if (parent[v] >= 0 && node[at(parent[v])] != node[v]) {
+      chains.parent[at(node[v])] = node[at(parent[v])];
+    }
+  }
+  return binary_tree(o, levels, layout);
 }
 
 offset_t crossing_entries(const pattern_view& a, const partition_tree& t) {

@@ -160,6 +160,30 @@ TEST_CASE("a tree is cut from the etree of any order") {
   }
 }
 
+// Vertices on the heaviest path from a leaf to the root.
+index_t heaviest_path(const partition_tree& t, int depth = 0, std::size_t k = 0) {
+  const index_t own = t.size[node_place(t.levels, depth, k)];
+  if (depth + 1 == t.levels) return own;
+  return own + std::max(heaviest_path(t, depth + 1, 2 * k), heaviest_path(t, depth + 1, 2 * k + 1));
+}
+
+TEST_CASE("a path of the tree of an order is hardly heavier than the etree is high") {
+  for (const char* spec : {"kkt:buses=300", "circuit:n=3000", "circuit:n=9000,hubs=6,supply=0.15",
+                           "bipartite_kkt:rows=2000,columns=800", "grid5:nx=50",
+                           "space_time_kkt:states=4,controls=1,elements=500,points=1"}) {
+    const pattern a = generate(spec);
+    for (const char* order : {"amd", "amf", "amf:score=degree", "metis"}) {
+      CAPTURE(spec);
+      CAPTURE(order);
+      const ordering o = compute_order(a, order, -1);
+      const index_t height = quality_of(a, o.order, 1).height;
+      const partition_tree t = tree_of_etree(a, o.order, 9, tree_layout::by_level);
+      check_tree(a, t, 9);
+      CHECK(heaviest_path(t) <= height + a.n_rows / 32);
+    }
+  }
+}
+
 TEST_CASE("separators that shorten the longest path come to the root, parts are even") {
   // Node 6 over nodes 0 to 4; node 7, the root, has node 6 alone below it; node 5 is a second root.
   ordering o{.order = std::vector<index_t>(14), .method = {}, .library = {}};
