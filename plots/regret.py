@@ -26,10 +26,13 @@ COLUMNS = ("program", "threads", "factorizations", "family", "least_total", "ord
 
 
 def total(line, factorizations):
-    """Seconds of a use; of an order that is found for a number of factorizations, None for another number."""
+    """Seconds of a use; of an order that is found for a number of factorizations, None for another number; None for several factorizations
+    in SuperLU_DIST's own order on several ranks, where the recorded factorization includes the wait for the rank that orders last."""
     spec, _, options = line["order"].partition(":")
     made_for = dict(word.split("=", 1) for word in options.split(",") if "=" in word).get("factorizations") if spec == "automatic" else None
     if made_for and int(made_for) != factorizations:
+        return None
+    if factorizations > 1 and line["threads"] > 1 and spec == "superlu_dist":
         return None
     order, analysis, factor, solve = (line[f"{step}_s"] for step in ("order", "analysis", "factor", "solve"))
     return order + analysis + factor + (factorizations - 1) * line.get("refactor_s", factor) + factorizations * solve
