@@ -53,6 +53,9 @@ struct graph_shape {
   bool is_mesh = false;
 };
 
+/// False where the shape needs no reductions to tell that the graph is no mesh: few rows, or many
+/// with at most one entry, which the reductions remove.
+bool may_be_mesh(const pattern_view& s);
 /// The shape of a symmetric graph (rows sorted, without diagonal).
 graph_shape shape_of(const pattern_view& s, int threads);
 

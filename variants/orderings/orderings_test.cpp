@@ -220,6 +220,16 @@ TEST_CASE("automatic takes longer to order what will be factorized more often") 
   CHECK(p.origin().order == compute_order(a, default_order, -1).title());
 }
 
+TEST_CASE("a graph with many vertices of one neighbour is no mesh, without reductions") {
+  for (const auto& [spec, may] : std::map<std::string, bool>{
+           {"grid5:nx=230", true}, {"grid5:nx=200", false}, {"kkt:buses=2300", false}}) {
+    CAPTURE(spec);
+    const pattern s = symmetrized(generate(spec), diagonal::drop);
+    CHECK(orders::may_be_mesh(s) == may);
+    CHECK((may || !orders::shape_of(s, 1).is_mesh));
+  }
+}
+
 TEST_CASE("a dissection that begins next to minimum degree changes no choice") {
   for (const char* const matrix :
        {"grid7:nx=20,ny=20,nz=18", "circuit:n=9000", "triangles:nx=90"}) {

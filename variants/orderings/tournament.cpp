@@ -108,7 +108,7 @@ class contest {
     if (symmetric_ && !dissects_ && size_of_blocks(graph_) >= least_of_estimate) take_blocks();
     // Minimum fill on one core takes a tenth of a dissection there, and its operations are known.
     const bool asks = use_.kind == factorization_kind::operations || use_.cores > 1;
-    mesh_ = asks && symmetric_ && graph_.n_rows >= least_rows_of_mesh && shape().is_mesh;
+    mesh_ = asks && symmetric_ && may_be_mesh(graph_) && shape().is_mesh;
   }
 
   ordering run() {
