@@ -1,10 +1,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <numeric>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "common/generators.hpp"
 #include "common/preprocess.hpp"
@@ -440,6 +443,26 @@ TEST_CASE("the order of a large leaf depends on no order of a row or of the leaf
   CHECK(again == order);
   const std::atomic<bool> stop{true};
   CHECK_THROWS_AS(order_leaf(g, again, s, &stop), cancelled_error);
+}
+
+TEST_CASE("a dissection stops at any time, on any number of threads, or is complete") {
+  const pattern s = symmetrized(generate("grid7:nx=14"), diagonal::drop);
+  const dissection whole = nested_dissection(s, {});
+  int stopped = 0;
+  for (int k = 0; k < 120; ++k) {
+    std::atomic<bool> stop{false};
+    std::jthread later([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(100 * k));
+      stop = true;
+    });
+    try {
+      const dissection d = nested_dissection(s, {.threads = 1 + k % 4, .stop = &stop});
+      CHECK(d.order == whole.order);
+    } catch (const cancelled_error&) {
+      ++stopped;
+    }
+  }
+  CHECK(stopped > 0);
 }
 
 TEST_CASE("costs and ranks stay in their widths") {
