@@ -1,4 +1,4 @@
-#include "common/etree_separators.hpp"
+#include "variants/peers/etree_separators.hpp"
 
 #include <doctest/doctest.h>
 

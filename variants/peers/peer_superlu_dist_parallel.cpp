@@ -6,7 +6,7 @@
 // mixing left- and right-looking updates. The routine is meant to follow ParMETIS's nested
 // dissection, whose separator tree it takes as `sizes` and `fstVtxSep`. Here it gets the prepared
 // order that all variants get and a separator tree cut from the etree of A + A^T of that order
-// (common/etree_separators.hpp), so that fill and times are comparable with those of the
+// (variants/peers/etree_separators.hpp), so that fill and times are comparable with those of the
 // other variants. Where the order is not a postorder of that etree (natural order), this variant
 // passes a postorder as perm_c: intermediate vertices of a fill path i -> ... -> j descend from
 // min(i, j) in the etree, so a postorder has the same fill paths, and the same totals. One rank is
@@ -37,8 +37,8 @@
 #include <numeric>
 #include <span>
 
-#include "common/etree_separators.hpp"
 #include "common/preprocess.hpp"
+#include "variants/peers/etree_separators.hpp"
 #endif
 
 #include "common/mpi_context.hpp"
