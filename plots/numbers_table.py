@@ -258,6 +258,13 @@ check(VARIANTS, "| `{way}` | {spread(directed[way])} |", [Row(way="nodes"), Row(
 check(VARIANTS, "| `best` | the best of `nodes`, `btf`, and `btf` with only the components of at most 128 vertices; then `nodes` again, by least fill among 16 pivots "
       "| {spread(directed['best'])} |")
 found = regret.of_all_families(regret.regrets(records.read_kind([RECORDS / "2026-11-30_h200_campaign_a2" / "regret.jsonl"], "regret")))
+every = regret.regrets(records.read_kind([RECORDS / "2026-11-30_h200_campaign_a2" / "regret.jsonl"], "regret"))
+least = {of: f"{mean([v for (*who, family, _), orders in every.items() if (*who,) == (*of[:-1], 1) and family.startswith('real') for v in orders[of[-1]]]):.2f}"
+         for of in (("splu", 1, "automatic"), ("cholmod", 1, "automatic"), ("cholmod", 1, "cholmod:default"), ("superlu_dist", 1, "automatic"), ("cudss", 16, "automatic"))}
+check(STUDY.format("regret"), "`automatic` takes {least['splu', 1, 'automatic']} times the least total in `splu`, {least['cholmod', 1, 'automatic']} in CHOLMOD "
+      "(by default {least['cholmod', 1, 'cholmod:default']}), {least['superlu_dist', 1, 'automatic']} in SuperLU_DIST and {least['cudss', 16, 'automatic']} in cuDSS")
+worst = {of: f"{mean(found[of][of[0] + ':mmd']):.2f} ({max(found[of][of[0] + ':mmd']):.2f})" for of in (("superlu_dist", 1, 1), ("superlu_dist", 16, 1), ("splu", 1, 1))}
+check(STUDY.format("regret"), "orders by MMD: {worst['superlu_dist', 1, 1]}, on 16 ranks {worst['superlu_dist', 16, 1]}. MMD in `splu`: {worst['splu', 1, 1]}")
 for (program, threads, k), of in found.items():
     own = next((of[o] for o in regret.SERIES["program's own"][0] if o in of), None)
     cells = ["{:.2f} ({:.2f})".format(mean(v), max(v)) if v else "-" for v in (of["automatic"], own, of["metis"], of["amd"])]
