@@ -3,6 +3,7 @@
 A pattern is a row of a table of the document, or a part of a sentence with … for any words between. What it has in braces is computed
 from each selected row. All of the rows must be in the document; a pattern that begins with … selects some of them."""
 
+import collections
 import functools
 import math
 import re  # noqa: F401, patterns use it
@@ -263,6 +264,20 @@ least = {of: f"{mean([v for (*who, family, _), orders in every.items() if (*who,
          for of in (("splu", 1, "automatic"), ("cholmod", 1, "automatic"), ("cholmod", 1, "cholmod:default"), ("superlu_dist", 1, "automatic"), ("cudss", 16, "automatic"))}
 check(STUDY.format("regret"), "`automatic` takes {least['splu', 1, 'automatic']} times the least total in `splu`, {least['cholmod', 1, 'automatic']} in CHOLMOD "
       "(by default {least['cholmod', 1, 'cholmod:default']}), {least['superlu_dist', 1, 'automatic']} in SuperLU_DIST and {least['cudss', 16, 'automatic']} in cuDSS")
+used = collections.defaultdict(dict)
+for line in records.read_kind([RECORDS / "2026-11-30_h200_campaign_a2" / "regret.jsonl"], "regret"):
+    used[line["program"], line["threads"], line["matrix"]][line["order"].split(",")[0]] = line
+better = collections.Counter()
+for (program, threads, _), of in used.items():
+    ours, amd = (regret.total(of[order], 1) for order in ("automatic:factorizations=1", "amd"))
+    if min(filter(None, (regret.total(line, 1) for line in of.values()))) >= regret.LEAST_S:
+        better[program, threads] += ours > 1.1 * amd and ours - amd > 0.002
+check(STUDY.format("regret"), "on {better['splu', 1]} of 18 inputs in `splu`, {better['cholmod', 1]} in CHOLMOD, {better['superlu_dist', 1]} in SuperLU_DIST, "
+      "{better['cudss', 16]} in cuDSS, and on {better['superlu_dist', 16]} of 7 on 16 ranks")
+cudss_runs = [of for (program, *_), of in used.items() if program == "cudss"]
+often = {k: mean([regret.total(of[f"automatic:factorizations={k}"] | {"order": "automatic"}, 1000) / regret.total(of["cudss:own_threads"], 1000)
+                  for of in cudss_runs]) for k in (1, 1000)}
+check("harness/library/docs/cudss.md", "with the order for one, 1,000 factorizations and solves take {often[1]:.1f} times as long as in cuDSS's own order, with the order for 1,000 {often[1000]:.2f} times")
 worst = {of: f"{mean(found[of][of[0] + ':mmd']):.2f} ({max(found[of][of[0] + ':mmd']):.2f})" for of in (("superlu_dist", 1, 1), ("superlu_dist", 16, 1), ("splu", 1, 1))}
 check(STUDY.format("regret"), "orders by MMD: {worst['superlu_dist', 1, 1]}, on 16 ranks {worst['superlu_dist', 16, 1]}. MMD in `splu`: {worst['splu', 1, 1]}")
 for (program, threads, k), of in found.items():
