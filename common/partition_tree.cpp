@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/etree_chains.hpp"
 #include "common/preprocess.hpp"
 
 namespace gsofa::partition {
@@ -123,7 +124,7 @@ class binary_parts {
     std::ranges::make_heap(rest, lighter);
     std::vector<index_t> nodes;
     // No part that `taken` grows to has a shorter way than `taken` and half of what it leaves.
-    while (!rest.empty() && (total + taken) / 2 < shortest - shortest / 32) {
+    while ((total + taken) / 2 < shortest - shortest / 32) {
       std::ranges::pop_heap(rest, lighter);
       const index_t root = rest.back();
       const auto below = children(root);
@@ -201,34 +202,11 @@ partition_tree binary_tree(const ordering& o, int levels, tree_layout layout,
 
 partition_tree tree_of_etree(const pattern_view& a, std::span<const index_t> order, int levels,
                              tree_layout layout) {
-  check_levels(levels);
-  const std::vector<index_t> parent =
-      elimination_tree(permute(symmetrized(a, diagonal::drop), order, order));
-  const std::vector<index_t> post = postorder(parent);
-  const std::size_t n = post.size();
-  std::vector<index_t> children(n, 0);
-  for (const index_t up : parent) {
-    if (up >= 0) ++children[at(up)];
-  }
-  ordering o;
-  std::vector<index_t> node(n);  // of each vertex: its chain, in which each is the only child
-  separator_tree& chains = o.separators;
-  chains.start.clear();
-  for (std::size_t k = 0; k < n; ++k) {
-    const index_t v = post[k];
-    o.order.push_back(order[at(v)]);
-    if (k == 0 || parent[at(post[k - 1])] != v || children[at(v)] > 1) {
-      chains.start.push_back(static_cast<index_t>(k));
-    }
-    node[at(v)] = static_cast<index_t>(chains.start.size()) - 1;
-  }
-  chains.parent.assign(chains.start.size(), -1);
-  chains.start.push_back(static_cast<index_t>(n));
-  for (std::size_t v = 0; v < n; ++v) {
-    if (parent[v] >= 0 && node[at(parent[v])] != node[v]) {
-      chains.parent[at(node[v])] = node[at(parent[v])];
-    }
-  }
+  tree_order chains = tree_of_chains(a, order, 0);
+  ordering o{.order = std::move(chains.order),
+             .method = {},
+             .library = {},
+             .separators = std::move(chains.tree)};
   return binary_tree(o, levels, layout);
 }
 

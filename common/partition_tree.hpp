@@ -44,8 +44,8 @@ constexpr std::size_t node_place(int levels, int depth, std::size_t k) {
 partition_tree binary_tree(const ordering& o, int levels, tree_layout layout,
                            std::span<const index_t> weights = {});
 
-/// A tree for any order of a square pattern: that of the chains of its elimination tree, as above.
-/// Vertices are renumbered by a postorder, which changes no fill of A + A^T.
+/// The same for an order without a separator tree: the nodes are the chains of the elimination tree
+/// of A + A^T. Vertices are renumbered by a postorder, which changes no fill. `a` is square.
 partition_tree tree_of_etree(const pattern_view& a, std::span<const index_t> order, int levels,
                              tree_layout layout);
 

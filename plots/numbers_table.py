@@ -258,14 +258,16 @@ check(VARIANTS, "| `none` | 1 |")
 check(VARIANTS, "| `{way}` | {spread(directed[way])} |", [Row(way="nodes"), Row(way="btf")])
 check(VARIANTS, "| `best` | the best of `nodes`, `btf`, and `btf` with only the components of at most 128 vertices; then `nodes` again, by least fill among 16 pivots "
       "| {spread(directed['best'])} |")
-found = regret.of_all_families(regret.regrets(records.read_kind([RECORDS / "2026-11-30_h200_campaign_a2" / "regret.jsonl"], "regret")))
-every = regret.regrets(records.read_kind([RECORDS / "2026-11-30_h200_campaign_a2" / "regret.jsonl"], "regret"))
+A2 = RECORDS / "2026-11-30_h200_campaign_a2"
+lines = list(records.read_kind([A2 / "regret.jsonl"], "regret"))
+every = regret.regrets(lines)
+found = regret.of_all_families(every)
 least = {of: f"{mean([v for (*who, family, _), orders in every.items() if (*who,) == (*of[:-1], 1) and family.startswith('real') for v in orders[of[-1]]]):.2f}"
          for of in (("splu", 1, "automatic"), ("cholmod", 1, "automatic"), ("cholmod", 1, "cholmod:default"), ("superlu_dist", 1, "automatic"), ("cudss", 16, "automatic"))}
 check(STUDY.format("regret"), "`automatic` takes {least['splu', 1, 'automatic']} times the least total in `splu`, {least['cholmod', 1, 'automatic']} in CHOLMOD "
       "(by default {least['cholmod', 1, 'cholmod:default']}), {least['superlu_dist', 1, 'automatic']} in SuperLU_DIST and {least['cudss', 16, 'automatic']} in cuDSS")
 used = collections.defaultdict(dict)
-for line in records.read_kind([RECORDS / "2026-11-30_h200_campaign_a2" / "regret.jsonl"], "regret"):
+for line in lines:
     used[line["program"], line["threads"], line["matrix"]][line["order"].split(",")[0]] = line
 better = collections.Counter()
 for (program, threads, _), of in used.items():
@@ -295,7 +297,7 @@ of = found["cholmod", 1, 1]
 own = mean(next(of[o] for o in regret.SERIES["program's own"][0] if o in of)) / mean(of["automatic"])
 check("README.md", "on one thread CHOLMOD is {door[1]} times as fast with it as with METIS, and {'as' if 0.95 < own < 1.05 else 'not as'} fast as with its own default")
 check(METIS, "one solve by CHOLMOD on one thread is {door[1]} times as fast as with METIS, ten factorizations {door[10]} and 1,000 {door[1000]} times")
-for family, of in matchings.ratios(matchings.tables([RECORDS / "2026-11-30_h200_campaign_a2"])[0]).items():
+for family, of in matchings.ratios(matchings.tables([A2])[0]).items():
     cells = ["{:.2f} ({:.2f})".format(mean(v), max(v)) for v in of.values()]
     check(STUDY.format("matchings"), "| {family} | {len(of['maximum'])} | {' | '.join(cells)} |")
 
@@ -332,9 +334,9 @@ check(JUDGEMENT, "SuperLU_DIST 9.2.1 finds {'the same' if equal else 'other'} en
       "{mean(releases):.2f} times the time of Debian's 8.1.2 ({len(releases)} real matrices)")
 shown = [row[3] for row in records_readme.speeds()]
 check("paper/report.md", "With its default, {shown[0]} times on one GPU and {shown[-1]} on one core")
-check("README.md", "With L and U on the host, the GPU is {listed[2]} times as fast")
+check("README.md", "With L and U on the host, the GPU is {listed[2]} times as fast as `symbfact` by default, one core {core_listed[2]}")
 
-HOST, COUNTING = RANKS, RECORDS / "2026-11-30_h200_campaign_a2"
+HOST, COUNTING = RANKS, A2
 FOUR_GPUS = RECORDS / "2026-11-27_h200_x4_judgement" / "gpus.jsonl"
 times, sizes = {}, {}  # {(variant, threads, ranks): {matrix: median time in ms}}, {matrix: (kind, n, entries of L + U)}
 for r in records.read_runs([HOST / f for f in ("threads.jsonl", *(f"ranks_{k}.jsonl" for k in (1, 2, 4, 8, 16, 32)))]):

@@ -272,9 +272,10 @@ double seconds_of_shape(offset_t rows_and_entries) {
 }
 
 bool may_be_mesh(const pattern_view& s) {
+  if (s.n_rows < least_rows_of_mesh) return false;
   index_t kept = 0;
   for (index_t v = 0; v < s.n_rows; ++v) kept += s.row(v).size() > 1 ? 1 : 0;
-  return s.n_rows >= least_rows_of_mesh && kept > least_left_of_mesh * s.n_rows;
+  return kept > least_left_of_mesh * s.n_rows;
 }
 
 graph_shape shape_of(const pattern_view& s, int threads) {

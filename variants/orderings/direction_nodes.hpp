@@ -4,21 +4,11 @@
 #include <span>
 #include <vector>
 
+#include "common/etree_chains.hpp"
 #include "common/ordering.hpp"
 #include "common/pattern.hpp"
 
 namespace gsofa::orders {
-
-/// An order (old vertex by position) with a separator tree.
-struct tree_order {
-  std::vector<index_t> order;
-  separator_tree tree;
-};
-
-/// An equivalent order, and a separator tree, from the elimination tree of A + A^T in this order:
-/// leaves are the maximal subtrees of at most `most` vertices, separators are chains of the
-/// vertices above, each up to the vertex where two large subtrees meet.
-tree_order tree_of_chains(const pattern_view& a, std::span<const index_t> order, index_t most);
 
 /// For each node, the highest node above it, or itself, whose subtree has at most `most` vertices
 /// and consecutive nodes; the node itself if there is no such subtree.

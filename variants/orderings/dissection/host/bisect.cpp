@@ -45,11 +45,6 @@ struct bisector::stages {
   [[nodiscard]] index_t size_of(std::size_t l, index_t g) const { return at_level(l, g).n; }
   [[nodiscard]] offset_t total(std::size_t l, index_t g) const { return at_level(l, g).total; }
   void check_limits() const {}  // between parts
-  void check_stop() const {
-    if (settings.stop != nullptr && settings.stop->load(std::memory_order_relaxed)) {
-      throw cancelled_error();
-    }
-  }
 
   void search(std::span<const index_t>, std::span<const std::uint64_t> keys) { key = keys[0]; }
   // One thread looks for a level that separates while the other threads run body().
@@ -71,7 +66,7 @@ struct bisector::stages {
   }
 
   std::vector<index_t> coarsen(std::size_t l, std::span<const coarsening> wanted) {
-    check_stop();
+    check_stop(settings);
     const auto count = static_cast<int>(wanted.size());
     if (levels.size() <= l + 1) levels.resize(l + 2);
     if (own_graphs.size() <= l) own_graphs.resize(l + 1);
@@ -147,7 +142,7 @@ struct bisector::stages {
     });
   }
   void refine(std::size_t l) {
-    check_stop();
+    check_stop(settings);
     const bool all = l % static_cast<std::size_t>(settings.stride) == 0;
     for (int stage = 0; stage < (all ? 3 : 1); ++stage) {
       std::vector<trial*> own;

@@ -40,9 +40,7 @@ class dissector {
     const graph& g = c.g();
     const index_t last = c.first + g.n;
     if (g.n == 0) return;
-    if (settings_.stop != nullptr && settings_.stop->load(std::memory_order_relaxed)) {
-      throw cancelled_error();
-    }
+    check_stop(settings_);
     const bool is_leaf = g.n <= settings_.leaf_order && g.total <= settings_.leaf_weight;
     if (g.n == 1 || is_leaf ||
         !(b.bisect(g, c.key, c.depth) ||

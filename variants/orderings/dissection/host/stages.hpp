@@ -244,6 +244,11 @@ void split_graph(team& crew, const graph& g, const trial& t, std::span<const ind
 void order_leaf(const graph& g, std::span<index_t> leaf, scratch& s,
                 const std::atomic<bool>* stop = nullptr);
 
+/// Throws cancelled_error if *s.stop is true.
+inline void check_stop(const dissection_settings& s) {
+  if (s.stop != nullptr && s.stop->load(std::memory_order_relaxed)) throw cancelled_error();
+}
+
 inline constexpr index_t no_node = -1;
 
 /// A node of the separator tree: its positions first .. last - 1, and the first position of the
