@@ -258,24 +258,26 @@ check(VARIANTS, "| `none` | 1 |")
 check(VARIANTS, "| `{way}` | {spread(directed[way])} |", [Row(way="nodes"), Row(way="btf")])
 check(VARIANTS, "| `best` | the best of `nodes`, `btf`, and `btf` with only the components of at most 128 vertices; then `nodes` again, by least fill among 16 pivots "
       "| {spread(directed['best'])} |")
-A2 = RECORDS / "2026-11-30_h200_campaign_a2"
-lines = list(records.read_kind([A2 / "regret.jsonl"], "regret"))
-every = regret.regrets(lines)
-found = regret.of_all_families(every)
-least = {of: f"{mean([v for (*who, family, _), orders in every.items() if (*who,) == (*of[:-1], 1) and family.startswith('real') for v in orders[of[-1]]]):.2f}"
+A2, REGRET = (RECORDS / name for name in ("2026-11-30_h200_campaign_a2", "2026-11-30_h200_regret_5"))
+lines = list(records.read_kind([REGRET / "regret.jsonl"], "regret"))
+found = regret.of_all_families(regret.regrets(lines))
+on_host = (r for r in records.read_kind([A2 / "regret.jsonl"], "regret") if r["program"] != "cudss")
+small = regret.regrets([*on_host, *(r for r in lines if r["program"] == "cudss")])
+least = {of: f"{mean([v for (*who, family, _), orders in small.items() if (*who,) == (*of[:-1], 1) and family.startswith('real') for v in orders[of[-1]]]):.2f}"
          for of in (("splu", 1, "automatic"), ("cholmod", 1, "automatic"), ("cholmod", 1, "cholmod:default"), ("superlu_dist", 1, "automatic"), ("cudss", 16, "automatic"))}
 check(STUDY.format("regret"), "`automatic` takes {least['splu', 1, 'automatic']} times the least total in `splu`, {least['cholmod', 1, 'automatic']} in CHOLMOD "
       "(by default {least['cholmod', 1, 'cholmod:default']}), {least['superlu_dist', 1, 'automatic']} in SuperLU_DIST and {least['cudss', 16, 'automatic']} in cuDSS")
 used = collections.defaultdict(dict)
 for line in lines:
     used[line["program"], line["threads"], line["matrix"]][line["order"].split(",")[0]] = line
-better = collections.Counter()
+better, count = collections.Counter(), collections.Counter()
 for (program, threads, _), of in used.items():
     ours, amd = (regret.total(of[order], 1) for order in ("automatic:factorizations=1", "amd"))
     if min(filter(None, (regret.total(line, 1) for line in of.values()))) >= regret.LEAST_S:
+        count[program, threads] += 1
         better[program, threads] += ours > 1.1 * amd and ours - amd > 0.002
-check(STUDY.format("regret"), "on {better['splu', 1]} of 18 inputs in `splu`, {better['cholmod', 1]} in CHOLMOD, {better['superlu_dist', 1]} in SuperLU_DIST, "
-      "{better['cudss', 16]} in cuDSS, and on {better['superlu_dist', 16]} of 7 on 16 ranks")
+check(STUDY.format("regret"), "on {better['splu', 1]} of {count['splu', 1]} inputs in `splu`, {better['cholmod', 1]} of {count['cholmod', 1]} in CHOLMOD, {better['superlu_dist', 1]} of {count['superlu_dist', 1]} in SuperLU_DIST, "
+      "{better['cudss', 16]} of {count['cudss', 16]} in cuDSS, and on {better['superlu_dist', 16]} of {count['superlu_dist', 16]} on 16 ranks")
 cudss_runs = [of for (program, *_), of in used.items() if program == "cudss"]
 often = {k: mean([regret.total(of[f"automatic:factorizations={k}"] | {"order": "automatic"}, 1000) / regret.total(of["cudss:own_threads"], 1000)
                   for of in cudss_runs]) for k in (1, 1000)}

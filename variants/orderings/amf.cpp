@@ -22,7 +22,7 @@ ordering amf_order(const pattern_view& a, const order_settings& settings) {
                                .cost = &cost}),
       .method = {},
       .library = {}};
-  if (cost.entries >= 0) o.cost = order_cost{cost.operations, 2 * cost.entries};
+  if (cost.entries >= 0) o.cost = order_cost{cost.operations, 2 * cost.entries, cost.height};
   return o;
 }
 

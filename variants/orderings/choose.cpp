@@ -89,6 +89,13 @@ constexpr double irregular_longest = 2;
 constexpr double irregular_deviation = 0.38;
 constexpr double irregular_short = 0.3;
 
+// The tree of minimum degree is a path if it is this many times as high as a dense matrix with the
+// same operations has rows: up to 2.9 minimum degree is faster, at 5.7 it is a draw, from 7.4 on a
+// dissection is (experiments/regret/LOG.md, "Paths in cuDSS"). Short paths cost less than a
+// dissection.
+constexpr double least_height_of_path = 6;
+constexpr index_t least_vertices_of_path = 1000;
+
 // Visits vertices level by level, from `first` on, until a level ends with enough of them.
 struct search_result {
   index_t last = 0;    // vertex
@@ -197,6 +204,12 @@ bool takes_minimum_degree(const pattern_view& a, std::int64_t factorizations) {
   const double deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
   return longest >= irregular_longest * mean &&
          (deviation >= irregular_deviation * mean || short_rows >= irregular_short * n);
+}
+
+bool is_long_path(const order_cost& minimum_degree) {
+  const double dense_rows = std::cbrt(1.5 * minimum_degree.operations);  // 2/3 n^3 operations
+  return minimum_degree.height >= least_vertices_of_path &&
+         minimum_degree.height > least_height_of_path * dense_rows;
 }
 
 bool counts_supernodes(const purpose& use) { return rates_of(use.kind).supernode > 0; }

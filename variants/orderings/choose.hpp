@@ -85,6 +85,9 @@ inline constexpr std::int64_t several_factorizations = 10;
 /// less time in all than a dissection. It does for few factorizations of few rows, and of a graph
 /// with rows of very different lengths.
 bool takes_minimum_degree(const pattern_view& a, std::int64_t factorizations);
+/// Whether the elimination tree of minimum degree is little more than a long path, so that a
+/// dissection is faster on a device even for one factorization.
+bool is_long_path(const order_cost& minimum_degree);
 
 /// All of them, in the order in which they are considered.
 std::span<const contender> contenders();

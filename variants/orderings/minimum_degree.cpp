@@ -128,6 +128,7 @@ class quotient_graph {
   bool merge_if_equal(index_t i, index_t j);
   void finish_element();
   void add_cost();
+  [[nodiscard]] index_t height_of(std::span<const index_t> order) const;
   void add_to_queue(index_t i);
   [[nodiscard]] index_t first_bucket(index_t v) const;
   [[nodiscard]] std::vector<index_t> postorder() const;
@@ -495,8 +496,26 @@ std::vector<index_t> quotient_graph::order() {
     finish_element();
     ++tag_;
   }
-  if (cost_ != nullptr && !dense_.empty()) cost_->entries = -1;
-  return postorder();
+  std::vector<index_t> order = postorder();
+  if (cost_ != nullptr) {
+    if (!dense_.empty()) cost_->entries = -1;
+    cost_->height = height_of(order);
+  }
+  return order;
+}
+
+// Of the tree of elements, each with the weight of its pivots; an element follows its children.
+index_t quotient_graph::height_of(std::span<const index_t> order) const {
+  std::vector<index_t> height(at(n_), 0);
+  index_t most = 0;
+  for (const index_t e : order) {
+    if (elements_[at(e)] != is_element) continue;
+    height[at(e)] += weight_[at(e)];
+    most = std::max(most, height[at(e)]);
+    const index_t parent = parent_[at(e)];
+    if (parent != no_vertex) height[at(parent)] = std::max(height[at(parent)], height[at(e)]);
+  }
+  return most;
 }
 
 std::vector<index_t> quotient_graph::postorder() const {

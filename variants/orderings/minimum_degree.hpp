@@ -28,12 +28,13 @@ struct weighted_rows {
   std::span<const index_t> group{};
 };
 
-/// What elimination costs at most: entries below the diagonal, and the sum of c + 2 c^2 over the
-/// entries c of each column. Merged vertices and absorbed elements count a little more than the
-/// fill.
+/// What elimination costs at most: entries below the diagonal, the sum of c + 2 c^2 over the
+/// entries c of each column, and the height of the elimination tree. Merged vertices and absorbed
+/// elements count a little more than the fill.
 struct elimination_cost {
   offset_t entries = 0;
   double operations = 0;
+  index_t height = 0;  ///< in vertices
 };
 
 struct minimum_degree_settings {

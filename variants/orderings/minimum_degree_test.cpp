@@ -194,22 +194,36 @@ TEST_CASE("minimum_degree: bounds hold, and the fill is that of exact minimum de
   for (const pivot_score score : both) {
     offset_t ours = 0;
     offset_t exact = 0;
+    offset_t told_heights = 0, heights = 0;
     for (int trial = 0; trial < 300; ++trial) {
       const index_t n = 2 + trial % 40;
       const neighbour_sets g = random_graph(n, n * (1 + trial % 3), random);
       std::vector<index_t> bounds;
-      const std::vector<index_t> order = order_of(g, {.score = score, .degree_bounds = &bounds});
+      elimination_cost cost;
+      const std::vector<index_t> order =
+          order_of(g, {.score = score, .degree_bounds = &bounds, .cost = &cost});
       REQUIRE(holds_all_outside_halo(g, order));
       neighbour_sets left = g;
+      std::vector<index_t> height(at(n), 1);
       for (const index_t v : order) {
         if (bounds[at(v)] >= 0) CHECK(bounds[at(v)] >= left.degree(v));
+        for (const index_t u : left.row[at(v)]) {
+          height[at(u)] = std::max(height[at(u)], height[at(v)] + 1);
+        }
         left.eliminate(v);
+      }
+      const index_t highest = std::ranges::max(height);
+      if (cost.entries >= 0) {  // no leaves of hubs
+        CHECK(cost.height >= highest);
+        told_heights += cost.height;
+        heights += highest;
       }
       ours += fill_of(g, order);
       exact += greedy_fill(g);
     }
     CHECK(ours <= exact + exact / 50);
     CHECK(ours >= exact - exact / 10);
+    CHECK(told_heights <= heights + heights / 8);
   }
 }
 

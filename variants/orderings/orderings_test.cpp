@@ -211,6 +211,11 @@ TEST_CASE("automatic takes longer to order what will be factorized more often") 
     CHECK(chosen(small, "kind=gpu").title() == "amf:score=degree");
     CHECK(chosen(small, "kind=gpu,factorizations=100").title().starts_with("cpu_nested"));
   }
+  // Minimum degree gives a path of 1,534 of 12,000 vertices.
+  CHECK(chosen("columns:columns=20,stages=40,components=6", "kind=gpu")
+            .title()
+            .starts_with("cpu_nested"));
+  CHECK(chosen("tridiagonal:n=900", "kind=gpu").title() == "amf:score=degree");
   CHECK(chosen(grid, "kind=distributed").title() == "amf:score=degree");
   // A dissection of a large mesh on many cores has no rival.
   CHECK(

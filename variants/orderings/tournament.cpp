@@ -265,23 +265,24 @@ class contest {
     return cost;
   }
 
-  // Counts an order; whether it is the best so far.
+  // Counts an order; whether it is the best so far. On a device the last one is.
   bool keep_if_better(ordering o, std::int64_t seed) {
     order_cost cost;
-    if (!on_gpu()) {
+    if (on_gpu()) {
+      cost = o.cost.value_or(order_cost{});
+      dissects_ = dissects_ || is_long_path(cost);
+    } else {
       cost = cost_of(o);
       candidates_.push_back({o.title(), seed, cost.operations});
     }
-    if (seconds_of_use(cost, use_) >= seconds_of_use(least_, use_) && !best_.order.empty()) {
-      return false;
-    }
+    const bool is_less = seconds_of_use(cost, use_) < seconds_of_use(least_, use_);
+    if (!on_gpu() && !is_less && !best_.order.empty()) return false;
     least_ = cost;
     best_ = std::move(o);
     best_seed_ = seed;
     return true;
   }
 
-  // Whether the first order is taken as it is.
   [[nodiscard]] bool on_gpu() const { return use_.kind == factorization_kind::gpu; }
 
   // Of the vertices of graph_.
@@ -308,7 +309,7 @@ class contest {
 
   bool pays(const entrant& e) {
     const contender& c = *e.terms;
-    if (on_gpu()) return best_.order.empty() && suits_gpu(c);
+    if (on_gpu()) return (best_.order.empty() || is_long_path(least_)) && suits_gpu(c);
     if ((mesh_ || dissects_) && !c.dissects) return false;
     if (c.where == contender::on_gpu) return false;
     // The first separators of a tree decide how work is divided, and are searched for longer.
