@@ -90,9 +90,9 @@ constexpr double irregular_deviation = 0.38;
 constexpr double irregular_short = 0.3;
 
 // The tree of minimum degree is a path if it is this many times as high as a dense matrix with the
-// same operations has rows: up to 2.9 minimum degree is faster, at 5.7 it is a draw, from 7.4 on a
-// dissection is (experiments/regret/LOG.md, "Paths in cuDSS"). Short paths cost less than a
-// dissection.
+// same operations has rows. Where minimum degree was faster it is at most 2.2 times, at 5.7 it was a
+// draw, from 7.4 on a dissection was (experiments/regret/LOG.md, "Paths in cuDSS"). Short paths cost
+// less than a dissection.
 constexpr double least_height_of_path = 6;
 constexpr index_t least_vertices_of_path = 1000;
 
