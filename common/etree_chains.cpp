@@ -47,8 +47,7 @@ chains chains_of(std::span<const index_t> parent, std::span<const index_t> post,
 }  // namespace
 
 tree_order tree_of_chains(const pattern_view& a, std::span<const index_t> order, index_t most) {
-  const pattern p = permute(a, order, order);
-  const std::vector<index_t> parent = elimination_tree_of_sum(p, transpose(p));
+  const std::vector<index_t> parent = elimination_tree_of_sum(a, transpose(a), order);
   const std::vector<index_t> post = postorder(parent);
   const chains c = chains_of(parent, post, most);
   // A node is numbered when the postorder reaches its last vertex: all below have numbers then.

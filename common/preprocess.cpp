@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -89,14 +90,15 @@ block_structure block_triangular_form([[maybe_unused]] const pattern_view& a) {
 
 namespace {
 
-// Row i of a symmetric pattern is the union of the lists of rows(i).
-template <class Rows>
-std::vector<index_t> tree_of(index_t n, const Rows& rows) {
+// Row i of a symmetric pattern is the union of the lists of rows(i), with place(v) for each v.
+template <class Rows, class Place>
+std::vector<index_t> tree_of(index_t n, const Rows& rows, const Place& place) {
   std::vector<index_t> parent(at(n), -1);
   std::vector<index_t> ancestor(at(n), -1);
   for (index_t i = 0; i < n; ++i) {
     for (const std::span<const index_t> row : rows(i)) {
-      for (index_t k : row) {
+      for (const index_t v : row) {
+        index_t k = place(v);
         // Climb from k towards i; every vertex passed gets i as its ancestor.
         while (k != -1 && k < i) {
           const index_t next = ancestor[at(k)];
@@ -113,11 +115,29 @@ std::vector<index_t> tree_of(index_t n, const Rows& rows) {
 }  // namespace
 
 std::vector<index_t> elimination_tree(const pattern_view& s) {
-  return tree_of(s.n_rows, [&](index_t i) { return std::array{s.row(i)}; });
+  return tree_of(
+      s.n_rows, [&](index_t i) { return std::array{s.row(i)}; }, std::identity());
 }
 
 std::vector<index_t> elimination_tree_of_sum(const pattern_view& a, const pattern_view& t) {
-  return tree_of(a.n_rows, [&](index_t i) { return std::array{a.row(i), t.row(i)}; });
+  return tree_of(
+      a.n_rows,
+      [&](index_t i) {
+        return std::array{a.row(i), t.row(i)};
+      },
+      std::identity());
+}
+
+std::vector<index_t> elimination_tree_of_sum(const pattern_view& a, const pattern_view& t,
+                                             std::span<const index_t> order) {
+  const std::vector<index_t> place = inverse_permutation(order);
+  return tree_of(
+      a.n_rows,
+      [&](index_t i) {
+        const index_t v = order[at(i)];
+        return std::array{a.row(v), t.row(v)};
+      },
+      [&](index_t v) { return place[at(v)]; });
 }
 
 std::vector<index_t> postorder(std::span<const index_t> parent) {

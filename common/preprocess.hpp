@@ -48,6 +48,10 @@ std::vector<index_t> elimination_tree(const pattern_view& s);
 /// Elimination tree of A + A^T for a square A and its transpose `t`, without that sum.
 std::vector<index_t> elimination_tree_of_sum(const pattern_view& a, const pattern_view& t);
 
+/// The same for P A P^T with the permutation `order` (old index by new position), without P A P^T.
+std::vector<index_t> elimination_tree_of_sum(const pattern_view& a, const pattern_view& t,
+                                             std::span<const index_t> order);
+
 /// Postorder of a forest: vertices by new position, children before parents, subtrees contiguous.
 std::vector<index_t> postorder(std::span<const index_t> parent);
 

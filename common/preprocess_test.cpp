@@ -94,6 +94,9 @@ TEST_CASE("the tree of a sum needs no sum; permuting again needs no new arrays")
     std::vector<index_t> rows = identity_order(n), columns = rows;
     std::ranges::shuffle(rows, engine);
     std::ranges::shuffle(columns, engine);
+    const pattern both = permute(a, rows, rows);
+    CHECK(elimination_tree_of_sum(a, transpose(a), rows) ==
+          elimination_tree_of_sum(both, transpose(both)));
     permute_into(a, rows, columns, workspace, out);
     validate(out, "permuted");
     REQUIRE(out.nnz() == a.nnz());

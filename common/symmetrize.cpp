@@ -13,6 +13,9 @@ namespace {
 
 constexpr index_t rows_at_once = 2048;
 constexpr offset_t least_entries = 1 << 16;  // fewer are faster on one thread
+// Where threads must be started: that takes 5 ms for 16 in the median, and one thread needs 3 to
+// 16 ns for an entry (experiments/regret/LOG.md).
+constexpr offset_t least_entries_to_start_threads = 1 << 20;
 
 // Calls body(j) for the union of two sorted rows, in ascending order.
 template <class Body>
@@ -159,7 +162,8 @@ pattern symmetrized(const pattern_view& a, diagonal mode, int threads) {
 }
 
 pattern_view graph_of(const pattern_view& a, int threads, pattern& storage) {
-  if (count_missing_diagonal(a) == a.n_rows && is_symmetric(a, std::max(threads, 1))) return a;
+  if (threads < 1 || a.nnz() < least_entries_to_start_threads) threads = 1;
+  if (count_missing_diagonal(a) == a.n_rows && is_symmetric(a, threads)) return a;
   storage = symmetrized(a, diagonal::drop, threads);
   return storage;
 }

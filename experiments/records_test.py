@@ -174,7 +174,7 @@ def read_folder(folder):
     """(records as (place, record), problems of reading) of every file of records below a folder."""
     records, found = [], []
     for path in json_lines.files_below(folder):
-        if path.name in ("profile.jsonl", "regret.jsonl"):  # no records
+        if path.name == "profile.jsonl" or path.name.startswith("regret"):  # no records
             continue
         records += read_lines(path, folder, found)
         if not path.stat().st_size:

@@ -26,16 +26,19 @@ COLUMNS = ("program", "threads", "factorizations", "family", "least_total", "ord
 
 
 def total(line, factorizations):
-    """Seconds of a use; of an order that is found for a number of factorizations, None for another number; None for several factorizations
-    in SuperLU_DIST's own order on several ranks, where the recorded factorization includes the wait for the rank that orders last."""
-    spec, _, options = line["order"].partition(":")
-    made_for = dict(word.split("=", 1) for word in options.split(",") if "=" in word).get("factorizations") if spec == "automatic" else None
-    if made_for and int(made_for) != factorizations:
-        return None
-    if factorizations > 1 and line["threads"] > 1 and spec == "superlu_dist":
+    """Seconds of a use; None for several factorizations in SuperLU_DIST's own order on several ranks, where the recorded factorization
+    includes the wait for the rank that orders last."""
+    if factorizations > 1 and line["threads"] > 1 and line["order"].startswith("superlu_dist:"):
         return None
     order, analysis, factor, solve = (line[f"{step}_s"] for step in ("order", "analysis", "factor", "solve"))
     return order + analysis + factor + (factorizations - 1) * line.get("refactor_s", factor) + factorizations * solve
+
+
+def name_of(line, factorizations):
+    """The order; "automatic" if it was found for this number of factorizations."""
+    spec, _, options = line["order"].partition(":")
+    made_for = dict(word.split("=", 1) for word in options.split(",") if "=" in word).get("factorizations", factorizations)
+    return spec if spec == "automatic" and int(made_for) == factorizations else line["order"]
 
 
 def regrets(lines):
@@ -45,7 +48,7 @@ def regrets(lines):
         for k in FACTORIZATIONS:
             seconds = total(line, k)
             if seconds is not None:
-                name = line["order"] if not line["order"].startswith("automatic") else "automatic"
+                name = name_of(line, k)
                 mine = totals[line["program"], line["threads"], k, line["family"], line["matrix"]]
                 mine[name] = min(seconds, mine.get(name, math.inf))
     found = collections.defaultdict(lambda: collections.defaultdict(list))

@@ -32,15 +32,17 @@ class Regret(unittest.TestCase):
         """Analysis and order happen once, the solve each time; a further factorization may take another time."""
         self.assertEqual(regret.total(line("amd", 3, 4), 10), 3 + 1 + 10 * (4 + 1))
         self.assertEqual(regret.total(line("amd", 3, 4, refactor_s=2), 3), 3 + 1 + 4 + 2 * 2 + 3)
-        self.assertIsNone(regret.total(line("automatic:kind=a,factorizations=10", 3, 4), 1))
+        self.assertEqual(regret.name_of(line("automatic:kind=a,factorizations=10", 3, 4), 10), "automatic")
+        self.assertEqual(regret.name_of(line("automatic:kind=a,factorizations=10", 3, 4), 1), "automatic:kind=a,factorizations=10")
 
     def test_regrets(self):
         """Of the least total on the same input, large and small inputs apart; `automatic` counts by what it made for the number."""
         lines = [line("amd", 1, 7), line("automatic:factorizations=1", 11, 7), line("automatic:factorizations=10", 1, 1),
                  line("amd", 0, 0, matrix="c", analysis_s=0, solve_s=0), line("amd", 0, 0, matrix="b", analysis_s=0, solve_s=0.01), line("amd", 1, 1, program="cholmod")]
         found = regret.regrets(lines)
-        self.assertEqual(found["splu", 1, 1, "real", True], {"amd": [1], "automatic": [2]})
-        self.assertEqual(found["splu", 1, 10, "real", True], {"amd": [82 / 22, 1], "automatic": [1]})
+        self.assertEqual(found["splu", 1, 1, "real", True], {"amd": [10 / 4], "automatic": [5], "automatic:factorizations=10": [1]})
+        self.assertEqual(found["splu", 1, 10, "real", True],
+                         {"amd": [82 / 22, 1], "automatic": [1], "automatic:factorizations=1": [92 / 22]})
         self.assertEqual(found["splu", 1, 1, "real", False], {"amd": [1]})
         self.assertEqual(found["cholmod", 1, 1, "real", True], {"amd": [1]})
 

@@ -52,10 +52,8 @@ constexpr rates rates_of(factorization_kind kind) {
   return {};
 }
 
-// SuperLU_DIST makes a supernode of a subtree with at most this many columns, and solves by a
-// recursion along the tree: 8 MB of stack hold 12,000 supernodes on a path.
+// SuperLU_DIST makes a supernode of a subtree with at most this many columns.
 constexpr index_t most_columns_of_leaf = 60;
-constexpr index_t most_supernodal_height = 10000;
 
 // The operations that a dissection saves after minimum fill, in the mean. They grow with the
 // operations of minimum fill for each of its entries of L and U: 3 % up to 70, a third at 400,
@@ -90,9 +88,8 @@ constexpr double irregular_deviation = 0.38;
 constexpr double irregular_short = 0.3;
 
 // The tree of minimum degree is a path if it is this many times as high as a dense matrix with the
-// same operations has rows. Where minimum degree was faster it is at most 2.2 times, at 5.7 it was a
-// draw, from 7.4 on a dissection was (experiments/regret/LOG.md, "Paths in cuDSS"). Short paths cost
-// less than a dissection.
+// same operations of A + A^T has rows (experiments/regret/LOG.md, "Paths in cuDSS"). Short paths
+// cost less than a dissection.
 constexpr double least_height_of_path = 6;
 constexpr index_t least_vertices_of_path = 1000;
 
@@ -214,8 +211,8 @@ bool is_long_path(const order_cost& minimum_degree) {
 
 bool counts_supernodes(const purpose& use) { return rates_of(use.kind).supernode > 0; }
 
-bool begins_with_degree(const pattern_view& graph, const purpose& use) {
-  return counts_supernodes(use) || graph.nnz() <= most_neighbours_of_sparse * graph.n_rows;
+bool begins_with_degree(const pattern_view& graph) {
+  return graph.nnz() <= most_neighbours_of_sparse * graph.n_rows;
 }
 
 void count_supernodes(const ordered_tree& t, order_cost& cost) {

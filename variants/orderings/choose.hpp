@@ -97,9 +97,12 @@ std::span<const contender> contenders();
 double seconds_of_order(const contender& c, double rows, offset_t entries, const purpose& use);
 /// Whether the time of use depends on the supernodes, and on the longest path of them.
 bool counts_supernodes(const purpose& use);
-/// Whether minimum degree is computed before minimum fill: it makes fewer supernodes, and on a
-/// sparse graph takes less time than minimum fill saves.
-bool begins_with_degree(const pattern_view& graph, const purpose& use);
+/// SuperLU_DIST solves by a recursion along the tree: 8 MB of stack hold 12,000 supernodes on a
+/// path.
+inline constexpr index_t most_supernodal_height = 10000;
+/// Whether minimum degree is computed before minimum fill: on a sparse graph it takes less time
+/// than minimum fill saves.
+bool begins_with_degree(const pattern_view& graph);
 void count_supernodes(const ordered_tree& t, order_cost& cost);
 /// Whether the factorization profits from the zeros of an unsymmetric A: others store blocks.
 bool uses_direction(const purpose& use);

@@ -117,7 +117,11 @@ class contest {
                                                                     power_of_dissection);
     const bool host_only = settings_.host_only || blocks_ || graph_.n_rows < least;
     std::vector<entrant> all = entrants(host_only);
-    if (begins_with_degree(graph_, use_)) std::swap(all[0], all[1]);
+    if (counts_supernodes(use_)) {
+      all.erase(all.begin());  // minimum fill makes long paths of small supernodes
+    } else if (begins_with_degree(graph_)) {
+      std::swap(all[0], all[1]);
+    }
     begin_dissection(all);
     for (entrant& e : all) {
       while (!fills_nothing() && e.orders < use_.seeds && pays(e)) compute(e);
@@ -251,10 +255,18 @@ class contest {
     return own_;
   }
 
+  // Whether the bound of the order is cost enough. Supernodes of the first order count only when a
+  // second one is compared: they cancel in the gain that is expected of it.
+  [[nodiscard]] bool bound_suffices(const ordering& o) const {
+    if (use_.kind == factorization_kind::operations || exact_ || !o.cost) return false;
+    if (!counts_supernodes(use_)) return true;
+    return use_.factorizations < several_factorizations && best_.order.empty() &&
+           o.cost->height <= most_supernodal_height;
+  }
+
   order_cost cost_of(const ordering& o) {
     const std::vector<index_t>& order = o.order;
-    const bool may_be_bound = use_.kind != factorization_kind::operations && !exact_;
-    if (may_be_bound && o.cost && !counts_supernodes(use_)) return *o.cost;
+    if (bound_suffices(o)) return *o.cost;
     if (exact_) {
       const order_quality q = quality_of(directed(), order, settings_.threads, settings_.stop);
       return {.operations = q.flops, .entries = q.nnz_l + q.nnz_u};
@@ -272,6 +284,8 @@ class contest {
       cost = o.cost.value_or(order_cost{});
       dissects_ = dissects_ || is_long_path(cost);
     } else {
+      const bool is_second = !best_.order.empty() && least_.supernodes == 0;
+      if (is_second && counts_supernodes(use_)) least_ = cost_of(best_);
       cost = cost_of(o);
       candidates_.push_back({o.title(), seed, cost.operations});
     }
@@ -338,9 +352,8 @@ class contest {
     if (!best_.why.empty() || use_.kind == factorization_kind::operations) return;
     std::array<char, 160> line{};
     std::snprintf(line.data(), line.size(),
-                  "its use is predicted to take %.2g s; %s dissection would save %.2g s for %.2g s",
-                  seconds_of_use(least_, use_), best_.separators.empty() ? "a" : "another", gain,
-                  price);
+                  "%s dissection is predicted to save %.2g s and to take %.2g s",
+                  best_.separators.empty() ? "a" : "another", gain, price);
     best_.why = line.data();
   }
 
