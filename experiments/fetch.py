@@ -216,10 +216,10 @@ def fetch(matrix, file, lock, args):
     part, done = file.with_name(f".{file.name}.part"), file.with_name(f".{file.name}.{os.getpid()}")
     with open(part, "a+b") as archive:
         fcntl.flock(archive, fcntl.LOCK_EX)  # another fetch of this matrix may be at work
-        if file.is_file() and not args.force:
-            return
         keep = True
         try:
+            if file.is_file() and not args.force:
+                return
             download_from(args.mirror or MIRRORS, matrix, archive)
             keep = False
             sha256 = convert(archive, matrix, done)

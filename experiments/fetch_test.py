@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of fetch.py on archives made here, by file:// addresses and servers on this machine; no network. GSOFA: the program."""
+import fcntl
 import gzip
 import hashlib
 import http.server
@@ -13,6 +14,7 @@ import sys
 import tarfile
 import tempfile
 import threading
+import time
 import tomllib
 import unittest
 
@@ -259,6 +261,18 @@ class Fetch(unittest.TestCase):
                     for _ in range(6)]
         self.assertEqual([c.wait(60) for c in children], [0] * 6)
         self.assertEqual((self.locked(), self.left()), ({SOURCE: SHA256}, ["epb2.mtx.gz"]))
+
+    def test_a_fetch_that_another_one_overtook_leaves_nothing(self):
+        self.archive()
+        self.file.parent.mkdir(parents=True)
+        with open(self.part, "a+b") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            child = subprocess.Popen(self.command(SOURCE), env=os.environ | {"GSOFA_MATRICES": str(self.cache)})
+            opened = pathlib.Path(f"/proc/{child.pid}/fd")
+            while child.poll() is None and os.path.realpath(self.part) not in map(os.path.realpath, opened.iterdir()):
+                time.sleep(0.01)
+            self.file.write_bytes(gzip.compress(EPB2.encode()))
+        self.assertEqual((child.wait(60), self.left()), (0, ["epb2.mtx.gz"]))
 
     def test_a_failed_download_leaves_the_old_file(self):
         self.file.parent.mkdir(parents=True)
