@@ -1,6 +1,10 @@
 // set_order() of gsofa/cudss.hpp and gsofa/cudss.h, without a GPU: matrices and configurations are
 // those of cuDSS itself; a data object needs a GPU, so that this file records what one receives.
-// The three functions of the CUDA run-time that the headers call copy host memory here.
+// The three functions of the CUDA run-time that the headers call copy host memory here, under names
+// of their own: a library with GPU code brings the run-time itself.
+#define cudaMemcpyAsync recorded_cudaMemcpyAsync
+#define cudaStreamSynchronize recorded_cudaStreamSynchronize
+#define cudaGetErrorString recorded_cudaGetErrorString
 
 #include <doctest/doctest.h>
 

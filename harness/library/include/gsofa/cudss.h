@@ -207,7 +207,8 @@ GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_give(cudssHandle_t handle, cudssConf
 }
 
 /// Orders `a` and gives cuDSS the order with its separator tree, as set_order() of gsofa/cudss.hpp.
-/// `options` may be NULL: defaults; tree_levels 0: as `config` asks for; `layout` is ignored.
+/// `options` may be NULL: defaults; tree_levels 0: as `config` asks for; `layout` is ignored; the
+/// automatic kind of factorization is GSOFA_FACTORIZATION_GPU.
 GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_set_order(cudssHandle_t handle, cudssConfig_t config,
                                                       cudssData_t data, cudssMatrix_t a,
                                                       const gsofa_order_options* options,
@@ -216,6 +217,9 @@ GSOFA_CUDSS_INLINE gsofa_status gsofa_cudss_set_order(cudssHandle_t handle, cuds
   gsofa_order_options_init(&chosen);
   if (options != NULL) chosen = *options;
   chosen.layout = GSOFA_TREE_BY_LEVEL;
+  if (chosen.factorization_kind == GSOFA_FACTORIZATION_AUTOMATIC) {
+    chosen.factorization_kind = GSOFA_FACTORIZATION_GPU;
+  }
   gsofa_pattern rows = {0, NULL, NULL, GSOFA_INDEX_64_32, GSOFA_CSR};
   gsofa_status status = gsofa_cudss_levels(config, &chosen.tree_levels, error);
   if (status == GSOFA_OK) status = gsofa_cudss_read(a, stream, &rows, error);

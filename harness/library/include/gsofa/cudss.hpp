@@ -48,10 +48,11 @@ inline pattern_order order_of(const gsofa_pattern& a, const order_options& optio
 /// CUDSS_MATCHING_ALG_NONE, which is not the default of cuDSS 1.0.
 ///
 /// options.tree_levels = 0 takes the levels from CUDSS_CONFIG_ND_NLEVELS (10 by default); another
-/// number is set there. options.layout is ignored; the automatic kind of factorization is gpu. Sets CUDSS_CONFIG_REORDERING_ALG to the default
-/// and CUDSS_DATA_USER_PERM and CUDSS_DATA_USER_ND_PARTITION_TREE of `data`, which holds them for
-/// every later analysis: call set_order() again for another pattern, and not for other values of
-/// the same pattern. `config` must have the same levels when cuDSS analyzes `a`.
+/// number is set there. options.layout is ignored; the automatic kind of factorization is gpu. Sets
+/// CUDSS_CONFIG_REORDERING_ALG to the default and CUDSS_DATA_USER_PERM and
+/// CUDSS_DATA_USER_ND_PARTITION_TREE of `data`, which holds them for every later analysis: call
+/// set_order() again for another pattern, and not for other values of the same pattern. `config`
+/// must have the same levels when cuDSS analyzes `a`.
 ///
 /// Throws as order() does, before anything is set; analysis_error of kind internal if cuDSS refuses
 /// an argument (CUDSS_LOG_LEVEL=5 prints why).
