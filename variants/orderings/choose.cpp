@@ -211,8 +211,10 @@ bool is_long_path(const order_cost& minimum_degree) {
 
 bool counts_supernodes(const purpose& use) { return rates_of(use.kind).supernode > 0; }
 
-bool begins_with_degree(const pattern_view& graph) {
-  return graph.nnz() <= most_neighbours_of_sparse * graph.n_rows;
+bool begins_with_degree(const pattern_view& graph, const purpose& use) {
+  const bool is_seldom = use.factorizations < several_factorizations;
+  return (is_seldom || use.kind == factorization_kind::operations) &&
+         graph.nnz() <= most_neighbours_of_sparse * graph.n_rows;
 }
 
 void count_supernodes(const ordered_tree& t, order_cost& cost) {

@@ -101,8 +101,8 @@ bool counts_supernodes(const purpose& use);
 /// path.
 inline constexpr index_t most_supernodal_height = 10000;
 /// Whether minimum degree is computed before minimum fill: on a sparse graph it takes less time
-/// than minimum fill saves.
-bool begins_with_degree(const pattern_view& graph);
+/// than minimum fill saves in few factorizations.
+bool begins_with_degree(const pattern_view& graph, const purpose& use);
 void count_supernodes(const ordered_tree& t, order_cost& cost);
 /// Whether the factorization profits from the zeros of an unsymmetric A: others store blocks.
 bool uses_direction(const purpose& use);

@@ -196,6 +196,7 @@ TEST_CASE("automatic takes longer to order what will be factorized more often") 
   CHECK(once.title() == "amf:score=degree");
   CHECK(chosen("elasticity3d:nx=5", "factorizations=1").title() == "amf");  // 60 entries a row
   CHECK(once.candidates.size() == 1);
+  CHECK(chosen(grid, "factorizations=10").candidates.at(0).order == "amf");
   const ordering often = chosen(grid, "factorizations=1000");
   CHECK(often.title().starts_with("cpu_nested_dissection"));
   CHECK(often.candidates.size() > 2);

@@ -119,7 +119,7 @@ class contest {
     std::vector<entrant> all = entrants(host_only);
     if (counts_supernodes(use_)) {
       all.erase(all.begin());  // minimum fill makes long paths of small supernodes
-    } else if (begins_with_degree(graph_)) {
+    } else if (begins_with_degree(graph_, use_)) {
       std::swap(all[0], all[1]);
     }
     begin_dissection(all);
