@@ -192,7 +192,7 @@ check(PYTHON, "the order pays at the {pays['wang3']} factorization of wang3, bra
 KINDS = {"case_ACTIVSg2000_Jac": "power grid", "memplus": "circuit", "grid:20": "generated"}
 check(LIBRARY.format("petsc/README.md"), "| {matrix.replace('grid:20', '7-point grid of 20³')} ({KINDS.get(matrix, 'real')}, {n:,}) | {' | '.join(cells)} |",
       [Row(of[0], cells=[f"{r.nnz_lu:,}, {r.seconds:.2f} s" if r.seconds else "more than 110 s" for r in of])
-       for of in table(f"{SOLVES}/petsc_orders.csv").each("matrix").values()])
+       for of in table("2026-11-30_cpu2_petsc/petsc_orders.csv").each("matrix").values()])
 
 # Orders.
 ORDERS, VARIANTS, FOLDER = STUDY.format("orderings"), "variants/orderings/README.md", RECORDS / "2026-11-26_h200_orders"
