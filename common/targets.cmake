@@ -108,5 +108,8 @@ function(gsofa_test name)
   add_test(NAME ${name} CONFIGURATIONS ${arg_CONFIGURATIONS} COMMAND ${arg_COMMAND})
   # Skipped where the machine lacks an optional package.
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_REGULAR_EXPRESSION
-    "No module named '(tomllib|numpy|scipy|matplotlib|jinja2)'|No such file or directory: '(/usr/bin/)?git'" ${arg_PROPERTIES})
+    "No module named '(tomllib|numpy|scipy|matplotlib|jinja2)'|No such file or directory: '(/usr/bin/)?git'" ${arg_PROPERTIES}
+    # OpenBLAS, where it is the BLAS of CHOLMOD, starts threads when a program is loaded, and ends the
+    # program if none starts. Tests of limits refuse threads.
+    ENVIRONMENT_MODIFICATION OPENBLAS_NUM_THREADS=set:1)
 endfunction()
