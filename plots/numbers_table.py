@@ -265,7 +265,7 @@ on_host = (r for r in records.read_kind([A2 / "regret.jsonl"], "regret") if r["p
 small = regret.regrets([*on_host, *seen])
 least = {of: f"{mean([v for (*who, family, _), orders in small.items() if (*who,) == (*of[:-1], 1) and family.startswith('real') for v in orders[of[-1]]]):.2f}"
          for of in (("splu", 1, "automatic"), ("cholmod", 1, "automatic"), ("cholmod", 1, "cholmod:default"), ("superlu_dist", 1, "automatic"), ("cudss", 16, "automatic"),
-                                                                      ("splu", 1, "splu:mmd"), ("superlu_dist", 1, "superlu_dist:mmd"))}
+                    ("splu", 1, "splu:mmd"), ("superlu_dist", 1, "superlu_dist:mmd"))}
 check(STUDY.format("regret"), "`automatic` takes {least['splu', 1, 'automatic']} times the least total in `splu` (MMD {least['splu', 1, 'splu:mmd']}), "
       "{least['cholmod', 1, 'automatic']} in CHOLMOD (by default {least['cholmod', 1, 'cholmod:default']}), {least['superlu_dist', 1, 'automatic']} in SuperLU_DIST "
       "(MMD {least['superlu_dist', 1, 'superlu_dist:mmd']}) and {least['cudss', 16, 'automatic']} in cuDSS")
@@ -279,8 +279,8 @@ for (program, threads, _), of in used.items():
         count[program, threads] += 1
         faster[program, threads] += amd < ours
         better[program, threads] += ours > 1.1 * amd and ours - amd > 0.002
-places = [f"{faster[of]} of {count[of]}" for of in (("splu", 1), ("cholmod", 1), ("superlu_dist", 1), ("cudss", 16), ("superlu_dist", 16))]
-more = [better[of] for of in (("splu", 1), ("cholmod", 1), ("superlu_dist", 1), ("cudss", 16), ("superlu_dist", 16))]
+programs = ("splu", 1), ("cholmod", 1), ("superlu_dist", 1), ("cudss", 16), ("superlu_dist", 16)
+places, more = [f"{faster[of]} of {count[of]}" for of in programs], [better[of] for of in programs]
 check(STUDY.format("regret"), "on {places[0]} inputs in `splu`, {places[1]} in CHOLMOD, {places[2]} in SuperLU_DIST, {places[3]} in cuDSS, and on {places[4]} on 16 ranks, "
       "by more than 10 % and 2 ms on {', '.join(map(str, more[:-1]))} and {more[-1]} of them. AMF alone, which `automatic` often takes, has "
       "{mean(found['splu', 1, 1]['amf']):.2f} in `splu` and {mean(found['cholmod', 1, 1]['amf']):.2f} in CHOLMOD")
@@ -288,6 +288,12 @@ cudss_runs = [of for (program, *_), of in used.items() if program == "cudss"]
 often = {k: mean([regret.total(of[f"automatic:factorizations={k}"], 1000) / min(regret.total(of[own], 1000) for own in ("cudss:own_threads", "cudss:own_1"))
                   for of in cudss_runs]) for k in (1, 1000)}
 check("harness/library/docs/cudss.md", "with the order for one, 1,000 factorizations and solves take {often[1]:.1f} times as long as in cuDSS's own order, with the order for 1,000 {often[1000]:.2f} times")
+chains = collections.defaultdict(dict)
+for line in records.read_kind([REGRET / "regret_paths.jsonl"], "regret"):
+    chains[line["matrix"].split(":")[1]][line["order"].split(",")[0]] = regret.total(line, 1000)
+share = {k: f"{min(chains[k]['cudss:own_threads'], chains[k]['cudss:own_1']) / chains[k]['automatic:factorizations=1000']:.2f}" for k in ("tridiagonal", "banded")}
+check(STUDY.format("regret"), "cuDSS's own order takes {share['tridiagonal']} of the time for 1,000 factorizations of a tridiagonal matrix, and {share['banded']} for a band")
+check("harness/library/docs/cudss.md", "it takes {share['tridiagonal']} of the time for a tridiagonal matrix, and {share['banded']} for a band")
 worst = {of: f"{mean(found[of][of[0] + ':mmd']):.2f} ({max(found[of][of[0] + ':mmd']):.2f})" for of in (("superlu_dist", 1, 1), ("superlu_dist", 16, 1), ("splu", 1, 1))}
 check(STUDY.format("regret"), "orders by MMD: {worst['superlu_dist', 1, 1]}, on 16 ranks {worst['superlu_dist', 16, 1]}. MMD in `splu`: {worst['splu', 1, 1]}")
 for (program, threads, k), of in found.items():
